@@ -1,0 +1,287 @@
+//! Typed doubts: what may make a figure wrong, by how much, and what to do about it.
+//!
+//! One list serves the host probe and the measurements, so that a doubt is printed and exported in the same words.
+
+use crate::units::{Bytes, Millis, Rate, Short};
+
+/// A doubt about an answer. The codes are a public interface; so are the warning codes of the host probe among them.
+#[derive(Debug, Clone, PartialEq)]
+pub enum Caveat {
+    /// The usable CPUs are not a whole number.
+    CpuFraction { cpus: f64 },
+    /// A finite hard memory limit lies above the machine's memory.
+    LimitAboveRam { limit: Bytes, total: Bytes },
+    /// The kernel throttles (and reclaims) before the hard limit is reached.
+    MemoryHighBelowMax { high: Bytes, usable: Bytes },
+    /// No cgroup hierarchy is mounted.
+    NoCgroup,
+    /// There is no `/proc`.
+    NoProc,
+    /// A limit file held something that could not be understood and was skipped.
+    MalformedFile { path: String, content: String },
+    /// A limit file exists but could not be read.
+    UnreadableFile { path: String, error: String },
+    /// The process's own cgroup directory could not be found for a controller.
+    CgroupPathNotFound { controller: String, path: String },
+    /// The process lies outside the mounted part of the hierarchy.
+    CgroupOutsideNamespace { controller: String, path: String },
+    /// The mount does not start at the real root: more limits may exist above it.
+    AncestorsHidden { controller: String },
+    /// lxcfs replaces files of `/proc` or `/sys`.
+    ProcVirtualized { path: String },
+
+    /// The memory budget was not given.
+    MemoryAssumed { memory: Bytes, from: String },
+    /// The service's idle memory was not given: 0 was assumed.
+    IdleMemoryAssumed,
+    /// The CPU time of the rest of a login was not given: 0 was assumed.
+    AppCpuAssumed,
+    /// The operator's memory exceeds what the host allows; the smaller was used.
+    MemoryAboveHost { asked: Bytes, usable: Bytes },
+    /// The operator's memory exceeds what the host allows, and was used all the same.
+    MemoryForced { asked: Bytes, usable: Bytes },
+
+    /// The kernel stopped the process for its CPU quota while measuring.
+    CpuThrottled { throttled: u64, periods: u64, seconds: f64 },
+    /// The hypervisor gave CPU time to others while measuring.
+    StolenTime { share: f64 },
+    /// Other processes used CPU time while measuring.
+    BusyHost { cpus: f64 },
+    /// The load average was high before measuring began.
+    LoadedBefore { load: f64, cpus: f64 },
+    /// Two measurements of the same thing disagree.
+    Noisy { what: String, spread: f64 },
+    /// The interval is wide: the samples do not tell the quantile well.
+    WideInterval { low: Millis, high: Millis },
+    /// Fewer arrivals than the quantile needs.
+    TooFewArrivals { arrivals: usize, wanted: usize },
+    /// Hashes started late though a worker was idle.
+    GeneratorLate { p99: Millis },
+    /// The benchmark's own CPU time beside the hashes was not small.
+    GeneratorCpu { share: f64 },
+    /// The first hashes were faster than the later ones.
+    Turbo { early: Millis, late: Millis },
+    /// The peak was simulated from measured service times.
+    SimulatedPeak { peak: Rate, hashes: usize },
+    /// The peak memory could not be measured; the estimate stands in.
+    MemoryApproximate { why: String },
+    /// Memory for the measurement was short: something was left out.
+    MemoryTight { what: String, need: Bytes, free: Bytes },
+    /// Time ran out before all that was planned was measured.
+    TimeShort { left_out: String },
+    /// More lanes than usable CPUs.
+    LanesAboveCpus { lanes: u32, cpus: f64 },
+    /// bcrypt reads 72 bytes of a password.
+    BcryptInputLimit,
+    /// The recommendation lies under the family's floor, on request.
+    BelowFloor { floor_ratio: f64 },
+    /// The attacker's rate is extrapolated beyond the points that the model was checked with.
+    StrengthExtrapolated { why: String },
+}
+
+impl Caveat {
+    /// The stable name, as exported.
+    pub const fn code(&self) -> &'static str {
+        match self {
+            Self::CpuFraction { .. } => "cpu-fraction",
+            Self::LimitAboveRam { .. } => "limit-above-ram",
+            Self::MemoryHighBelowMax { .. } => "memory-high-below-max",
+            Self::NoCgroup => "no-cgroup",
+            Self::NoProc => "no-proc",
+            Self::MalformedFile { .. } => "malformed-file",
+            Self::UnreadableFile { .. } => "unreadable-file",
+            Self::CgroupPathNotFound { .. } => "cgroup-path-not-found",
+            Self::CgroupOutsideNamespace { .. } => "cgroup-outside-namespace",
+            Self::AncestorsHidden { .. } => "ancestors-hidden",
+            Self::ProcVirtualized { .. } => "proc-virtualized",
+            Self::MemoryAssumed { .. } => "memory-assumed",
+            Self::IdleMemoryAssumed => "idle-memory-assumed",
+            Self::AppCpuAssumed => "app-cpu-assumed",
+            Self::MemoryAboveHost { .. } => "memory-above-host",
+            Self::MemoryForced { .. } => "memory-forced",
+            Self::CpuThrottled { .. } => "cpu-throttled",
+            Self::StolenTime { .. } => "stolen-time",
+            Self::BusyHost { .. } => "busy-host",
+            Self::LoadedBefore { .. } => "loaded-before",
+            Self::Noisy { .. } => "noisy",
+            Self::WideInterval { .. } => "wide-interval",
+            Self::TooFewArrivals { .. } => "too-few-arrivals",
+            Self::GeneratorLate { .. } => "generator-late",
+            Self::GeneratorCpu { .. } => "generator-cpu",
+            Self::Turbo { .. } => "turbo",
+            Self::SimulatedPeak { .. } => "simulated-peak",
+            Self::MemoryApproximate { .. } => "memory-approximate",
+            Self::MemoryTight { .. } => "memory-tight",
+            Self::TimeShort { .. } => "time-short",
+            Self::LanesAboveCpus { .. } => "lanes-above-cpus",
+            Self::BcryptInputLimit => "bcrypt-input-limit",
+            Self::BelowFloor { .. } => "below-floor",
+            Self::StrengthExtrapolated { .. } => "strength-extrapolated",
+        }
+    }
+
+    /// What was seen, with its figures.
+    pub fn text(&self) -> String {
+        match self {
+            Self::CpuFraction { cpus } => format!("the usable CPUs are a fraction, {}", Short(*cpus)),
+            Self::LimitAboveRam { limit, total } => format!("the memory limit {limit} is above the machine's {total}"),
+            Self::MemoryHighBelowMax { high, usable } => {
+                format!("memory.high slows the process down at {high}, below the {usable} it may use")
+            }
+            Self::NoCgroup => "no cgroup hierarchy is mounted: limits, if any, cannot be seen".into(),
+            Self::NoProc => "there is no /proc: no limit could be looked up".into(),
+            Self::MalformedFile { path, content } => {
+                format!("{path} could not be understood and was skipped: {content:?}")
+            }
+            Self::UnreadableFile { path, error } => format!("{path} could not be read: {error}"),
+            Self::CgroupPathNotFound { controller, path } => {
+                format!("the {controller} cgroup {path} could not be found: its limits were not read")
+            }
+            Self::CgroupOutsideNamespace { controller, path } => {
+                format!("the {controller} cgroup {path} lies outside what is mounted here")
+            }
+            Self::AncestorsHidden { controller } => {
+                format!("the {controller} cgroup mount does not start at the root: limits above it cannot be seen")
+            }
+            Self::ProcVirtualized { path } => format!("lxcfs stands in for {path}"),
+            Self::MemoryAssumed { memory, from } => format!("--mem was not given: {memory}, {from}, was assumed"),
+            Self::IdleMemoryAssumed => "--idle-mem was not given: the service's own memory was taken as 0".into(),
+            Self::AppCpuAssumed => "--app-cpu-ms was not given: the rest of a login was taken as 0 ms of CPU".into(),
+            Self::MemoryAboveHost { asked, usable } => {
+                format!("--mem {asked} is more than the {usable} this process may use: {usable} was used")
+            }
+            Self::MemoryForced { asked, usable } => {
+                format!("--mem {asked} is more than the {usable} this process may use, and was used all the same")
+            }
+            _ => self.measured_text(),
+        }
+    }
+
+    /// The texts of the doubts that arise from measuring.
+    fn measured_text(&self) -> String {
+        match self {
+            Self::CpuThrottled {
+                throttled,
+                periods,
+                seconds,
+            } => {
+                format!(
+                    "the CPU quota stopped the process in {throttled} of {periods} periods, {} s in all",
+                    Short(*seconds)
+                )
+            }
+            Self::StolenTime { share } => format!("the hypervisor took {} % of the CPU time", Short(share * 100.0)),
+            Self::BusyHost { cpus } => format!("other processes used {} CPUs meanwhile", Short(*cpus)),
+            Self::LoadedBefore { load, cpus } => {
+                format!(
+                    "the load average was {} on {} CPUs before the run",
+                    Short(*load),
+                    Short(*cpus)
+                )
+            }
+            Self::Noisy { what, spread } => {
+                format!("{what} differs by {} % between measurements", Short(spread * 100.0))
+            }
+            Self::WideInterval { low, high } => format!("the quantile is only known to lie between {low} and {high}"),
+            Self::TooFewArrivals { arrivals, wanted } => {
+                format!("{arrivals} arrivals were measured where {wanted} are wanted")
+            }
+            Self::GeneratorLate { p99 } => format!("1 % of the hashes started {p99} or more late on an idle worker"),
+            Self::GeneratorCpu { share } => {
+                format!(
+                    "{} % of the CPU time went to the benchmark itself",
+                    Short(share * 100.0)
+                )
+            }
+            Self::Turbo { early, late } => format!("the first hashes took {early} of CPU, the last {late}"),
+            Self::SimulatedPeak { peak, hashes } => {
+                format!(
+                    "at {peak} too few logins arrive to measure: the latency was simulated from {hashes} measured hashes"
+                )
+            }
+            Self::MemoryApproximate { why } => format!("the peak memory is an estimate: {why}"),
+            Self::MemoryTight { what, need, free } => {
+                format!("{what} needs {need} where {free} is free: it was not run")
+            }
+            Self::TimeShort { left_out } => format!("the time limit left no room for {left_out}"),
+            Self::LanesAboveCpus { lanes, cpus } => format!("{lanes} lanes on {} usable CPUs", Short(*cpus)),
+            Self::BcryptInputLimit => "bcrypt reads only the first 72 bytes of a password".into(),
+            Self::BelowFloor { floor_ratio } => {
+                format!("this is {} times as strong as the family's floor", Short(*floor_ratio))
+            }
+            Self::StrengthExtrapolated { why } => format!("the attacker's rate is extrapolated: {why}"),
+            _ => String::new(),
+        }
+    }
+
+    /// What to do about it.
+    pub fn remedy(&self) -> String {
+        match self {
+            Self::CpuFraction { .. } => "none needed: the fraction is used as it is, never rounded",
+            Self::LimitAboveRam { .. } => "lower the limit, or plan with the machine's memory as done here",
+            Self::MemoryHighBelowMax { .. } => "keep --mem below memory.high",
+            Self::NoCgroup => "give the limits with --mem if a virtual machine or platform sets any",
+            Self::NoProc => "run on Linux, or pass --mem",
+            Self::MalformedFile { .. } => "read the file by hand and pass --mem if it holds a tighter limit",
+            Self::UnreadableFile { .. } => "run with the right to read it, or pass the limit with --mem",
+            Self::CgroupPathNotFound { .. } | Self::CgroupOutsideNamespace { .. } => {
+                "run inside the service's own container, or pass the limits by hand"
+            }
+            Self::AncestorsHidden { .. } => "check the pod's or slice's limits and pass --mem if they are tighter",
+            Self::ProcVirtualized { .. } => "none needed: the renumbered files are not mixed with the real ones",
+            Self::MemoryAssumed { .. } => "pass --mem with what the login service may use",
+            Self::IdleMemoryAssumed => "start the service idle, read its cgroup's memory.current (or the sum of Pss), pass it as --idle-mem",
+            Self::AppCpuAssumed => {
+                "log in 100 times with a fast test hasher, divide the service's CPU time (cpu.stat) by 100, pass it as --app-cpu-ms"
+            }
+            Self::MemoryAboveHost { .. } => "raise the container's limit, or pass --force-mem to plan for another host",
+            Self::MemoryForced { .. } => "measure again where that much memory is available",
+            Self::CpuThrottled { .. } => "none needed where the quota is the one in production; else measure without it",
+            Self::StolenTime { .. } => "repeat on a quiet or dedicated host",
+            Self::BusyHost { .. } => "stop the other load, or repeat when the host is idle",
+            Self::LoadedBefore { .. } => "repeat when the host is idle",
+            Self::Noisy { .. } | Self::WideInterval { .. } => "repeat on an idle host, or raise --time-limit",
+            Self::TooFewArrivals { .. } => "raise --time-limit",
+            Self::GeneratorLate { .. } | Self::GeneratorCpu { .. } => "repeat on an idle host",
+            Self::Turbo { .. } => "plan with the later figure: a busy server has no turbo",
+            Self::SimulatedPeak { .. } => "raise --time-limit to measure more arrivals, or check with a load test",
+            Self::MemoryApproximate { .. } => "leave more headroom, and watch the service's own peak",
+            Self::MemoryTight { .. } => "free memory or raise the limit, then repeat",
+            Self::TimeShort { .. } => "raise --time-limit",
+            Self::LanesAboveCpus { .. } => "use as many lanes as there are CPUs, or one: lanes never save CPU time",
+            Self::BcryptInputLimit => "refuse longer passwords, or hash them first with HMAC-SHA-256 and base64",
+            Self::BelowFloor { .. } => "treat it as a stopgap: add CPUs or time, then measure again",
+            Self::StrengthExtrapolated { .. } => "compare settings with it; do not take it as a measured cracking speed",
+        }
+        .to_owned()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn every_doubt_has_text_and_remedy() {
+        let doubts = [
+            Caveat::NoCgroup,
+            Caveat::IdleMemoryAssumed,
+            Caveat::CpuThrottled {
+                throttled: 3,
+                periods: 10,
+                seconds: 0.2,
+            },
+            Caveat::BcryptInputLimit,
+            Caveat::TimeShort {
+                left_out: "presets".into(),
+            },
+        ];
+        for doubt in doubts {
+            assert!(
+                !doubt.text().is_empty() && !doubt.remedy().is_empty(),
+                "{}",
+                doubt.code()
+            );
+        }
+    }
+}

@@ -1,0 +1,8 @@
+//! Which password-hash setting is the strongest that this machine can really serve?
+//!
+//! The library probes, measures, decides and renders; it never prints, exits, or reads the environment or arguments.
+//! Its modules are layers: each may use only those above it in the list below (`tests/layers.rs` holds this).
+
+pub mod caveat;
+pub mod setting;
+pub mod units;
