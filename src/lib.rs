@@ -3,6 +3,8 @@
 //! The library probes, measures, decides and renders; it never prints, exits, or reads the environment or arguments.
 //! Its modules are layers: each may use only those above it in the list below (`tests/layers.rs` holds this).
 
+pub mod budget;
 pub mod caveat;
+pub mod measure;
 pub mod setting;
 pub mod units;
