@@ -1,0 +1,323 @@
+//! A proposal measured at the peak, or simulated from its measured hashes where the peak is too low to measure.
+
+use super::plan::{AIM, Planner};
+use super::search::Proposal;
+use super::session::Session;
+use crate::caveat::Caveat;
+use crate::measure::{Load, MeasureError, Measurement, PeakMemory};
+use crate::queue::{self, Interval, Station};
+use crate::units::Rate;
+use crate::verdict::{self, Ceiling, Cost, Limit, Verdict};
+
+/// Fewest arrivals that tell a quantile.
+const ARRIVALS: f64 = 200.0;
+/// Fewest seconds of arrivals.
+const SECONDS: f64 = 10.0;
+/// Most seconds of arrivals, and the share of the time limit that they may take.
+const SLICE_S: f64 = 20.0;
+const SLICE_SHARE: f64 = 0.34;
+/// Hashes taken alone where the peak is simulated.
+const LONE_HASHES: u32 = 60;
+/// Bursts of two beside them.
+const BURSTS: u32 = 4;
+/// Schedules simulated for the interval.
+const RESAMPLES: usize = 200;
+
+/// Where the latency at the peak comes from.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Basis {
+    /// Hashes under Poisson arrivals at the peak's rate or above it.
+    Measured,
+    /// A simulation of the peak from hashes measured alone and in pairs.
+    Simulated,
+}
+
+impl Basis {
+    /// The name used in exports.
+    pub const fn name(self) -> &'static str {
+        match self {
+            Self::Measured => "measured",
+            Self::Simulated => "simulated",
+        }
+    }
+}
+
+/// What was measured of one setting. Times in seconds.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Evidence {
+    /// Where the latency comes from.
+    pub basis: Basis,
+    /// The rate that was offered.
+    pub rate_per_s: f64,
+    /// The quantile of latency, with its interval.
+    pub latency: Interval,
+    /// Median wall time of a lone hash.
+    pub single_s: f64,
+    /// CPU cost.
+    pub cost: Cost,
+    /// Most logins a second.
+    pub ceiling: Ceiling,
+    /// The high-water mark of the hashes in flight.
+    pub peak_memory: PeakMemory,
+    /// Arrivals (or lone hashes) measured.
+    pub arrivals: usize,
+    /// Seconds that they took.
+    pub seconds: f64,
+    /// Arrivals that the queue bound would have refused.
+    pub refused: usize,
+}
+
+/// A proposal that was measured and does not fit.
+#[derive(Debug, Clone)]
+pub struct Missed {
+    /// Why.
+    pub verdict: Verdict,
+    /// Measured over predicted latency, at least 1.
+    pub factor: f64,
+}
+
+/// What became of a proposal.
+pub enum Confirmed {
+    /// Measured, and fits.
+    Yes(Box<Evidence>),
+    /// Measured, and does not fit.
+    No(Missed),
+    /// Not told.
+    Unknown {
+        /// Why.
+        why: String,
+        /// What to do.
+        hint: String,
+    },
+}
+
+/// The measurement at the peak: how fast, how many.
+#[derive(Debug, Clone, Copy, PartialEq)]
+struct Offer {
+    rate: f64,
+    arrivals: usize,
+}
+
+#[allow(clippy::cast_possible_truncation, clippy::cast_sign_loss)]
+fn offer(peak: Rate, time_limit_s: f64) -> Offer {
+    let slice_s = SLICE_S.min(SLICE_SHARE * time_limit_s);
+    let wanted = (peak.per_s() * SECONDS.min(slice_s)).max(ARRIVALS).ceil();
+    Offer { rate: peak.per_s().max(wanted / slice_s), arrivals: wanted as usize }
+}
+
+impl Session<'_> {
+    /// Measures a proposal at the peak.
+    pub(super) fn confirm(&mut self, proposal: &Proposal, lone: &Measurement) -> Result<Confirmed, MeasureError> {
+        let peak_memory = self.peak_memory(proposal)?;
+        if let Some(missed) = self.memory_missed(&peak_memory) {
+            return Ok(Confirmed::No(missed));
+        }
+        let offer = offer(self.request.budget.peak, self.request.time_limit_s);
+        let peak = self.request.budget.peak.per_s();
+        if offer.rate > peak * 1.001 && !self.proves_at(proposal, offer.rate) {
+            return self.simulate_peak(proposal, lone, peak_memory);
+        }
+        let seconds = offer.arrivals as f64 / offer.rate;
+        if self.remaining_s() < seconds {
+            return Ok(out_of_time(&format!("{seconds:.0} s of arrivals at the peak")));
+        }
+        match self.measure_at(proposal, lone, offer, peak_memory.clone())? {
+            // Too slow at a rate above the peak says nothing about the peak.
+            Confirmed::No(_) if offer.rate > peak * 1.001 => self.simulate_peak(proposal, lone, peak_memory),
+            decided => Ok(decided),
+        }
+    }
+
+    /// Whether the setting should fit even at a rate above the peak; fitting there proves the peak.
+    fn proves_at(&mut self, proposal: &Proposal, rate: f64) -> bool {
+        let limit = AIM * self.request.budget.latency.as_s();
+        self.planner.latency(&proposal.cost, proposal.workers, rate).is_some_and(|l| l <= limit)
+    }
+
+    fn peak_memory(&mut self, proposal: &Proposal) -> Result<PeakMemory, MeasureError> {
+        self.stage("peak memory", 1.0);
+        match self.world.peak_memory(&proposal.setting, proposal.workers) {
+            Err(MeasureError::Engine(why)) => {
+                let mut budget = self.request.budget;
+                budget.idle_memory = crate::units::Bytes(0);
+                let bytes = verdict::memory(&proposal.setting, proposal.workers, &budget);
+                let caveats = vec![Caveat::MemoryApproximate { why }];
+                Ok(PeakMemory { bytes, source: "estimate".into(), caveats, ..PeakMemory::default() })
+            }
+            other => other,
+        }
+    }
+
+    fn memory_missed(&self, peak_memory: &PeakMemory) -> Option<Missed> {
+        let allowed = self.request.budget.hash_memory();
+        let by = peak_memory.bytes.as_f64() / allowed.as_f64();
+        let reason = format!("measured peak memory {} is over the {allowed} left for hashes", peak_memory.bytes);
+        (by > 1.0).then(|| Missed { verdict: Verdict::Exceeds { limit: Limit::Memory, by, reason }, factor: 1.0 })
+    }
+
+    /// Poisson arrivals on a schedule chosen to be typical, and the interval of the long-run quantile.
+    #[allow(clippy::cast_precision_loss)]
+    fn measure_at(
+        &mut self,
+        proposal: &Proposal,
+        lone: &Measurement,
+        offer: Offer,
+        peak_memory: PeakMemory,
+    ) -> Result<Confirmed, MeasureError> {
+        let budget = self.request.budget;
+        self.stage(&format!("{} at {}/s", proposal.setting, offer.rate), offer.arrivals as f64 / offer.rate);
+        let station = self.planner.station(&proposal.cost, proposal.workers);
+        let pool = demands(lone, proposal.cost.loaded_s, budget.app_cpu.as_s());
+        let seed = self.request.seed;
+        let schedule = queue::choose_schedule(&station, offer.rate, offer.arrivals, &pool, budget.quantile, seed);
+        let load = Load::Open { arrivals: schedule.arrivals.clone(), workers: proposal.workers };
+        let run = self.world.measure(&proposal.setting, &load)?;
+        let arrivals = &schedule.arrivals[..run.samples.len().min(schedule.arrivals.len())];
+        if arrivals.len() < offer.arrivals {
+            return Ok(out_of_time("all arrivals at the peak"));
+        }
+        // Fed with the run's own CPU times, which hold what contention there was: no further correction.
+        let own = Station { alone_ratio: 1.0, ..station };
+        let served = demands(&run, run.cpu_per_hash(), budget.app_cpu.as_s());
+        let latency =
+            queue::interval(&own, arrivals, &run.latencies(), &served, offer.rate, budget.quantile, seed, RESAMPLES);
+        self.keep_caveats(&run.caveats);
+        let ceiling = self.planner.ceiling(&proposal.cost, proposal.workers);
+        let evidence = Evidence {
+            basis: Basis::Measured,
+            rate_per_s: offer.rate,
+            latency,
+            single_s: lone_wall(lone),
+            cost: proposal.cost,
+            ceiling,
+            peak_memory,
+            arrivals: run.samples.len(),
+            seconds: run.wall_s,
+            refused: refused(&run, proposal.workers, max_queued(&ceiling, &budget, proposal.workers)),
+        };
+        Ok(self.judge(evidence, schedule.long_run))
+    }
+
+    /// The peak simulated from lone hashes and pairs, where too few logins arrive to measure it.
+    fn simulate_peak(
+        &mut self,
+        proposal: &Proposal,
+        lone: &Measurement,
+        peak_memory: PeakMemory,
+    ) -> Result<Confirmed, MeasureError> {
+        let budget = self.request.budget;
+        let expected_s = f64::from(LONE_HASHES + BURSTS) * mean_wall(lone);
+        if expected_s > self.remaining_s() {
+            return Ok(out_of_time(&format!("{LONE_HASHES} hashes of {:.2} s", mean_wall(lone))));
+        }
+        self.stage(&format!("{} alone and in pairs", proposal.setting), expected_s);
+        let singles = self.world.measure(&proposal.setting, &Load::Single { hashes: LONE_HASHES })?;
+        if singles.samples.len() < LONE_HASHES as usize {
+            return Ok(out_of_time(&format!("{LONE_HASHES} hashes alone")));
+        }
+        let pairs = self.world.measure(&proposal.setting, &Load::Burst { size: 2, rounds: BURSTS })?;
+        self.keep_caveats(&singles.caveats);
+        self.keep_caveats(&pairs.caveats);
+        let peak = budget.peak;
+        self.keep_caveats(&[Caveat::SimulatedPeak { peak, hashes: singles.samples.len() }]);
+        let loaded_s = pairs.cpu_per_hash().max(singles.cpu_per_hash());
+        let cost = Cost { loaded_s, alone_ratio: singles.cpu_per_hash() / loaded_s, lanes: proposal.cost.lanes };
+        let station = self.planner.station(&cost, proposal.workers);
+        let pool = demands(&singles, loaded_s, budget.app_cpu.as_s());
+        let latency = queue::simulated_interval(&station, peak.per_s(), &pool, budget.quantile, self.request.seed);
+        let Some(latency) = latency else {
+            let verdict = Verdict::Undecided { why: "the queue would grow without end".into() };
+            return Ok(Confirmed::No(Missed { verdict, factor: 1.5 }));
+        };
+        let evidence = Evidence {
+            basis: Basis::Simulated,
+            rate_per_s: peak.per_s(),
+            latency,
+            single_s: lone_wall(&singles),
+            cost,
+            ceiling: self.planner.ceiling(&cost, proposal.workers),
+            peak_memory,
+            arrivals: singles.samples.len(),
+            seconds: singles.wall_s,
+            refused: 0,
+        };
+        let predicted = self.planner.latency(&proposal.cost, proposal.workers, peak.per_s());
+        Ok(self.judge(evidence, predicted.unwrap_or(f64::INFINITY)))
+    }
+
+    /// Whether the interval's upper end, the ceiling and the memory keep the budget.
+    fn judge(&self, evidence: Evidence, predicted_s: f64) -> Confirmed {
+        let budget = &self.request.budget;
+        let limits = [
+            verdict::peak_verdict(&evidence.ceiling, budget, self.request.usable_cpus),
+            verdict::latency_verdict(Some(evidence.latency.high), evidence.basis.name(), budget),
+        ];
+        match limits.into_iter().flatten().next() {
+            None => Confirmed::Yes(Box::new(evidence)),
+            Some(verdict) => {
+                let factor = (evidence.latency.high / predicted_s).max(1.0);
+                Confirmed::No(Missed { verdict, factor: if factor.is_finite() { factor } else { 1.0 } })
+            }
+        }
+    }
+}
+
+fn out_of_time(what: &str) -> Confirmed {
+    Confirmed::Unknown {
+        why: format!("the time limit leaves no room for {what}"),
+        hint: "raise --time-limit".into(),
+    }
+}
+
+/// CPU seconds of each login, in order: the spread is the hashes', the mean is `mean_s`.
+///
+/// One-lane hashes have their own thread's clock. With lanes only the wall time of lone hashes tells the spread.
+pub(super) fn demands(run: &Measurement, mean_s: f64, app_s: f64) -> Vec<f64> {
+    let own: Vec<f64> = if run.setting.lanes() == 1 {
+        run.samples.iter().map(|s| s.thread_cpu).collect()
+    } else if matches!(run.load, Load::Single { .. }) {
+        run.samples.iter().map(|s| s.finished - s.started).collect()
+    } else {
+        vec![1.0; run.samples.len()]
+    };
+    let mean = own.iter().sum::<f64>() / own.len() as f64;
+    own.iter().map(|x| if mean > 0.0 { x / mean * mean_s } else { mean_s } + app_s).collect()
+}
+
+/// Median wall time of lone hashes.
+pub(super) fn lone_wall(lone: &Measurement) -> f64 {
+    let mut walls: Vec<f64> = lone.samples.iter().map(|s| s.finished - s.started).collect();
+    walls.sort_by(f64::total_cmp);
+    walls[walls.len() / 2]
+}
+
+fn mean_wall(lone: &Measurement) -> f64 {
+    lone.samples.iter().map(|s| s.finished - s.started).sum::<f64>() / lone.samples.len() as f64
+}
+
+/// `floor(ceiling x budget) - workers`: the last admitted login still keeps the budget.
+#[allow(clippy::cast_possible_truncation, clippy::cast_sign_loss)]
+pub fn max_queued(ceiling: &Ceiling, budget: &crate::budget::Budget, workers: u32) -> u32 {
+    let admitted = (ceiling.per_s() * budget.latency.as_s()).floor() as u32;
+    admitted.saturating_sub(workers)
+}
+
+/// Arrivals that would have found the bound reached.
+fn refused(run: &Measurement, workers: u32, max_queued: u32) -> usize {
+    let bound = (workers + max_queued) as usize;
+    let arrived = run.samples.iter().map(|s| s.scheduled);
+    arrived.filter(|at| run.samples.iter().filter(|s| s.scheduled < *at && s.finished > *at).count() >= bound).count()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_low_peak_is_measured_at_the_lowest_rate_that_gives_enough_arrivals() {
+        let at = |per_s: f64| offer(Rate::new(per_s).unwrap(), 60.0);
+        assert_eq!(at(20.0), Offer { rate: 20.0, arrivals: 200 });
+        assert_eq!(at(100.0), Offer { rate: 100.0, arrivals: 1000 });
+        assert_eq!(at(2.0), Offer { rate: 10.0, arrivals: 200 });
+    }
+}

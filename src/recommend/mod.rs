@@ -1,0 +1,127 @@
+//! The search: calibrate, propose, measure, decide. A setting is recommended only when it was measured and fits.
+
+mod confirm;
+mod cost;
+mod grid;
+mod plan;
+mod remedy;
+mod search;
+mod session;
+
+pub use confirm::{Basis, Evidence};
+pub use cost::CostModel;
+pub use plan::{AIM, Assessment, Planner};
+pub use remedy::Remedy;
+pub use search::{Proposal, Space, propose};
+pub use session::recommend;
+
+use crate::budget::Budget;
+use crate::caveat::Caveat;
+use crate::queue::Cpus;
+use crate::setting::{Algorithm, Setting};
+use crate::strength::Attacker;
+use crate::verdict::{Limit, Verdict};
+
+/// Everything that a recommendation depends on, besides the measurements.
+#[derive(Debug, Clone)]
+pub struct Request {
+    /// The operator's limits.
+    pub budget: Budget,
+    /// CPUs that may be used, a fraction.
+    pub usable_cpus: f64,
+    /// The same as the simulation sees them.
+    pub cpus: Cpus,
+    /// Families asked for; OWASP's order decides between them.
+    pub algorithms: Vec<Algorithm>,
+    /// Named settings to judge beside the tuned ones.
+    pub presets: Vec<(String, Setting)>,
+    /// Most lanes of a tuned setting.
+    pub max_lanes: u32,
+    /// Whether a setting under the family's floor may be recommended.
+    pub below_floor: bool,
+    /// Assumed attacker.
+    pub attacker: Attacker,
+    /// Smallest Argon2 memory, in KiB, that comes as fresh pages (`None`: all alike).
+    pub fresh_from_kib: Option<u32>,
+    /// For every random draw.
+    pub seed: u64,
+    /// Seconds that the whole run may take.
+    pub time_limit_s: f64,
+}
+
+impl Request {
+    /// Hashes in flight that keep every usable CPU busy: `ceil(C)`.
+    #[allow(clippy::cast_possible_truncation, clippy::cast_sign_loss)]
+    pub fn busy_clients(&self) -> u32 {
+        self.usable_cpus.ceil().max(1.0) as u32
+    }
+}
+
+/// One row of the account.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Candidate {
+    /// The preset's name, or the setting's text for a tuned one.
+    pub name: String,
+    /// The setting.
+    pub setting: Setting,
+    /// What it would do at the peak; `None` when its cost is not known.
+    pub assessment: Option<Assessment>,
+    /// Whether its CPU cost was measured here (else predicted from neighbours).
+    pub measured: bool,
+    /// Guesses/s of the assumed attacker (the bound used to rank).
+    pub guesses_per_s: f64,
+    /// The verdict.
+    pub verdict: Verdict,
+}
+
+/// The setting to deploy.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Recommendation {
+    /// The setting.
+    pub setting: Setting,
+    /// Most hashes running at once.
+    pub max_in_flight: u32,
+    /// Most logins waiting; beyond it refuse at once.
+    pub max_queued: u32,
+    /// What was measured.
+    pub evidence: Evidence,
+    /// Guesses/s of the assumed attacker.
+    pub guesses_per_s: f64,
+    /// Rank of the family's minimum over this one's; above 1 is stronger.
+    pub floor_ratio: f64,
+    /// What keeps the next stronger setting out; `None` when nothing does.
+    pub binding: Option<Limit>,
+    /// The next stronger setting on the grid, and why it does not fit.
+    pub next: Option<(Setting, String)>,
+    /// The next best that should fit.
+    pub runner_up: Option<String>,
+}
+
+/// What came out.
+#[derive(Debug, Clone, PartialEq)]
+pub enum Answer {
+    /// Measured, and within every limit.
+    Fits(Box<Recommendation>),
+    /// Nothing at or above the floor fits; what would help.
+    Nothing(Vec<Remedy>),
+    /// Could not tell.
+    Undecided {
+        /// Why.
+        why: String,
+        /// What to do.
+        hint: String,
+    },
+}
+
+/// The whole account.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Outcome {
+    /// The answer.
+    pub answer: Answer,
+    /// Every candidate with its verdict.
+    pub candidates: Vec<Candidate>,
+    /// Doubts, one of a kind.
+    pub caveats: Vec<Caveat>,
+    /// Stages and the seconds they took.
+    pub timings: Vec<(String, f64)>,
+}

@@ -1,0 +1,134 @@
+//! Proposals: the strongest setting that the cost model says will fit. Nothing here is a recommendation yet.
+
+use super::cost::CostModel;
+use super::grid;
+use super::plan::{AIM, Planner};
+use crate::setting::{Algorithm, Setting};
+use crate::strength::{Attacker, TIE_BAND};
+use crate::verdict::Cost;
+
+/// What may be proposed at all.
+#[derive(Debug, Clone)]
+pub struct Space {
+    /// Settings besides the grid's: the presets.
+    pub presets: Vec<Setting>,
+    /// Most lanes.
+    pub max_lanes: u32,
+    /// Whether settings under the family's floor may be proposed.
+    pub below_floor: bool,
+}
+
+/// A setting that should fit.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub struct Proposal {
+    /// The setting.
+    pub setting: Setting,
+    /// Its measured or predicted cost.
+    pub cost: Cost,
+    /// Most hashes in flight.
+    pub workers: u32,
+    /// Its rank: the attacker's guesses/s, lower is stronger.
+    pub rank: f64,
+}
+
+/// The strongest proposal of a family whose latency is at most `aim` of the budget.
+pub fn propose(
+    algorithm: Algorithm,
+    space: &Space,
+    attacker: &Attacker,
+    model: &CostModel,
+    planner: &mut Planner,
+    aim: f64,
+) -> Option<Proposal> {
+    best(feasible(algorithm, space, attacker, model, planner, aim * planner.budget.latency.as_s()))
+}
+
+/// The strongest feasible setting of every grid line, and every feasible preset.
+fn feasible(
+    algorithm: Algorithm,
+    space: &Space,
+    attacker: &Attacker,
+    model: &CostModel,
+    planner: &mut Planner,
+    limit_s: f64,
+) -> Vec<Proposal> {
+    let max_kib = u32::try_from(planner.budget.hash_memory().0 / 1024).unwrap_or(u32::MAX);
+    let lanes = grid::lanes(planner.usable, space.max_lanes);
+    let most_lanes = *lanes.last().unwrap_or(&1);
+    let mut found = Vec::new();
+    let mut consider = |setting: &Setting, planner: &mut Planner| -> bool {
+        let Some(cost) = model.predict(setting) else { return false };
+        let Some(workers) = planner.feasible(setting, &cost, limit_s) else { return false };
+        if space.below_floor || attacker.at_or_above_floor(setting) {
+            found.push(Proposal { setting: *setting, cost, workers, rank: attacker.rank(setting) });
+        }
+        true
+    };
+    for line in grid::lines(algorithm, max_kib, &lanes) {
+        // Cost and memory rise along a line: past the first that does not fit none does.
+        for setting in &line {
+            if !consider(setting, planner) {
+                break;
+            }
+        }
+    }
+    for setting in &space.presets {
+        if setting.algorithm() == algorithm && setting.lanes() <= most_lanes {
+            consider(setting, planner);
+        }
+    }
+    found
+}
+
+/// The strongest, where settings within the tie band of the strongest rank are ties: more memory wins, then fewer lanes, then rank.
+fn best(proposals: Vec<Proposal>) -> Option<Proposal> {
+    let strongest = proposals.iter().map(|p| p.rank).min_by(f64::total_cmp)?;
+    proposals.into_iter().filter(|p| p.rank <= strongest * TIE_BAND).max_by(|a, b| {
+        let key = |p: &Proposal| (p.setting.memory_cost(), std::cmp::Reverse(p.setting.lanes()));
+        key(a).cmp(&key(b)).then(b.rank.total_cmp(&a.rank)).then(b.setting.cmp(&a.setting))
+    })
+}
+
+/// The next weaker setting on the same line (same passes and lanes), if the family's floor allows one.
+pub fn step_down(setting: &Setting, space: &Space, attacker: &Attacker) -> Option<Setting> {
+    neighbour(setting, false).filter(|s| space.below_floor || attacker.at_or_above_floor(s))
+}
+
+/// The next stronger setting on the same line.
+pub fn step_up(setting: &Setting) -> Option<Setting> {
+    neighbour(setting, true)
+}
+
+fn neighbour(setting: &Setting, up: bool) -> Option<Setting> {
+    let strength = |s: &Setting| match s {
+        Setting::Argon2id(a) => (u64::from(a.memory_kib()), u64::from(a.time_cost()), a.lanes()),
+        Setting::Bcrypt(b) => (b.cost().into(), 0, 0),
+        Setting::Scrypt(s) => (s.n(), s.p().into(), s.r()),
+        Setting::Pbkdf2(p) => (p.iterations().into(), 0, 0),
+    };
+    let (size, second, third) = strength(setting);
+    grid::lines(setting.algorithm(), u32::MAX, &[setting.lanes()])
+        .into_iter()
+        .flatten()
+        .filter(|s| {
+            let (x, y, z) = strength(s);
+            (y, z) == (second, third) && if up { x > size } else { x < size }
+        })
+        .min_by_key(|s| strength(s).0.abs_diff(size))
+}
+
+/// Presets first asked for by families, in order and without repeats.
+pub fn unique(settings: impl IntoIterator<Item = Setting>) -> Vec<Setting> {
+    let mut seen = Vec::new();
+    for setting in settings {
+        if !seen.contains(&setting) {
+            seen.push(setting);
+        }
+    }
+    seen
+}
+
+/// The aim of a proposal after a measurement showed `factor` times the predicted latency: as much lower as it was missed.
+pub fn lowered_aim(aim: f64, factor: f64) -> f64 {
+    aim.min(AIM / factor.max(1.0))
+}
