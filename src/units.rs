@@ -88,13 +88,11 @@ impl Bytes {
     }
 
     /// The same quantity as a float, for formulas.
-    #[allow(clippy::cast_precision_loss)]
     pub fn as_f64(self) -> f64 {
         self.0 as f64
     }
 
     /// A share of this size, rounded down to whole bytes.
-    #[allow(clippy::cast_possible_truncation, clippy::cast_sign_loss)]
     #[must_use]
     pub fn scaled(self, factor: f64) -> Self {
         Self((self.as_f64() * factor) as u64)
@@ -367,7 +365,6 @@ impl fmt::Display for Share {
 pub struct Short(pub f64);
 
 impl fmt::Display for Short {
-    #[allow(clippy::cast_possible_truncation, clippy::cast_sign_loss)]
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let magnitude = self.0.abs();
         if magnitude == 0.0 || !magnitude.is_finite() {

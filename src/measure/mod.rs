@@ -1,5 +1,9 @@
 //! Real hashes under a load, and what was seen.
 
+mod observer;
+
+pub use observer::{Observer, Silent};
+
 use crate::caveat::Caveat;
 use crate::setting::Setting;
 use crate::units::Bytes;
@@ -99,7 +103,6 @@ pub struct Measurement {
 
 impl Measurement {
     /// CPU seconds of one hash, `s(x)`: the process clock over completed hashes, without the application's share.
-    #[allow(clippy::cast_precision_loss)]
     pub fn cpu_per_hash(&self) -> f64 {
         (self.cpu_s - self.app_cpu_s) / self.samples.len() as f64
     }
@@ -111,7 +114,7 @@ impl Measurement {
 }
 
 /// Memory that W hashes hold, above idle.
-#[derive(Debug, Clone, PartialEq)]
+#[derive(Debug, Clone, PartialEq, Default)]
 pub struct PeakMemory {
     /// Bytes above the idle process.
     pub bytes: Bytes,

@@ -98,7 +98,6 @@ struct Offer {
     arrivals: usize,
 }
 
-#[allow(clippy::cast_possible_truncation, clippy::cast_sign_loss)]
 fn offer(peak: Rate, time_limit_s: f64) -> Offer {
     let slice_s = SLICE_S.min(SLICE_SHARE * time_limit_s);
     let wanted = (peak.per_s() * SECONDS.min(slice_s)).max(ARRIVALS).ceil();
@@ -156,7 +155,6 @@ impl Session<'_> {
     }
 
     /// Poisson arrivals on a schedule chosen to be typical, and the interval of the long-run quantile.
-    #[allow(clippy::cast_precision_loss)]
     fn measure_at(
         &mut self,
         proposal: &Proposal,
@@ -167,7 +165,7 @@ impl Session<'_> {
         let budget = self.request.budget;
         self.stage(&format!("{} at {}/s", proposal.setting, offer.rate), offer.arrivals as f64 / offer.rate);
         let station = self.planner.station(&proposal.cost, proposal.workers);
-        let pool = demands(lone, proposal.cost.loaded_s, budget.app_cpu.as_s());
+        let pool = demands(lone, proposal.cost.loaded_s);
         let seed = self.request.seed;
         let schedule = queue::choose_schedule(&station, offer.rate, offer.arrivals, &pool, budget.quantile, seed);
         let load = Load::Open { arrivals: schedule.arrivals.clone(), workers: proposal.workers };
@@ -178,7 +176,7 @@ impl Session<'_> {
         }
         // Fed with the run's own CPU times, which hold what contention there was: no further correction.
         let own = Station { alone_ratio: 1.0, ..station };
-        let served = demands(&run, run.cpu_per_hash(), budget.app_cpu.as_s());
+        let served = demands(&run, run.cpu_per_hash());
         let latency =
             queue::interval(&own, arrivals, &run.latencies(), &served, offer.rate, budget.quantile, seed, RESAMPLES);
         self.keep_caveats(&run.caveats);
@@ -223,7 +221,7 @@ impl Session<'_> {
         let loaded_s = pairs.cpu_per_hash().max(singles.cpu_per_hash());
         let cost = Cost { loaded_s, alone_ratio: singles.cpu_per_hash() / loaded_s, lanes: proposal.cost.lanes };
         let station = self.planner.station(&cost, proposal.workers);
-        let pool = demands(&singles, loaded_s, budget.app_cpu.as_s());
+        let pool = demands(&singles, loaded_s);
         let latency = queue::simulated_interval(&station, peak.per_s(), &pool, budget.quantile, self.request.seed);
         let Some(latency) = latency else {
             let verdict = Verdict::Undecided { why: "the queue would grow without end".into() };
@@ -269,10 +267,10 @@ fn out_of_time(what: &str) -> Confirmed {
     }
 }
 
-/// CPU seconds of each login, in order: the spread is the hashes', the mean is `mean_s`.
+/// CPU seconds of each hash, in order: the spread is the hashes', the mean is `mean_s`.
 ///
 /// One-lane hashes have their own thread's clock. With lanes only the wall time of lone hashes tells the spread.
-pub(super) fn demands(run: &Measurement, mean_s: f64, app_s: f64) -> Vec<f64> {
+pub(super) fn demands(run: &Measurement, mean_s: f64) -> Vec<f64> {
     let own: Vec<f64> = if run.setting.lanes() == 1 {
         run.samples.iter().map(|s| s.thread_cpu).collect()
     } else if matches!(run.load, Load::Single { .. }) {
@@ -281,7 +279,7 @@ pub(super) fn demands(run: &Measurement, mean_s: f64, app_s: f64) -> Vec<f64> {
         vec![1.0; run.samples.len()]
     };
     let mean = own.iter().sum::<f64>() / own.len() as f64;
-    own.iter().map(|x| if mean > 0.0 { x / mean * mean_s } else { mean_s } + app_s).collect()
+    own.iter().map(|x| if mean > 0.0 { x / mean * mean_s } else { mean_s }).collect()
 }
 
 /// Median wall time of lone hashes.
@@ -296,7 +294,6 @@ fn mean_wall(lone: &Measurement) -> f64 {
 }
 
 /// `floor(ceiling x budget) - workers`: the last admitted login still keeps the budget.
-#[allow(clippy::cast_possible_truncation, clippy::cast_sign_loss)]
 pub fn max_queued(ceiling: &Ceiling, budget: &crate::budget::Budget, workers: u32) -> u32 {
     let admitted = (ceiling.per_s() * budget.latency.as_s()).floor() as u32;
     admitted.saturating_sub(workers)

@@ -80,9 +80,7 @@ impl CostModel {
                 [m * f64::from(a.time_cost()), m, if fresh { m } else { 0.0 }]
             }
             // The weights of bcrypt's key schedule: john pull 3807.
-            #[allow(clippy::cast_precision_loss)]
             Setting::Bcrypt(b) => [(1u64 << b.cost()) as f64 * 1042.0 + 585.0, 0.0, 0.0],
-            #[allow(clippy::cast_precision_loss)]
             Setting::Scrypt(s) => [s.n() as f64 * f64::from(s.r()) * f64::from(s.p()), 0.0, 0.0],
             Setting::Pbkdf2(p) => [f64::from(p.iterations()), 0.0, 0.0],
         }
@@ -148,7 +146,6 @@ fn dot(a: [f64; TERMS], b: [f64; TERMS]) -> f64 {
     a.iter().zip(b).map(|(x, y)| x * y).sum()
 }
 
-#[allow(clippy::cast_precision_loss)]
 fn mean(values: impl ExactSizeIterator<Item = f64>) -> f64 {
     let n = values.len() as f64;
     values.sum::<f64>() / n
@@ -159,7 +156,6 @@ fn distance(a: &Setting, b: &Setting) -> f64 {
     let coordinates = |s: &Setting| match s {
         Setting::Argon2id(x) => (f64::from(x.memory_kib()).ln(), f64::from(x.time_cost()).ln() / 2.0),
         Setting::Bcrypt(x) => (f64::from(x.cost()), 0.0),
-        #[allow(clippy::cast_precision_loss)]
         Setting::Scrypt(x) => ((x.n() as f64 * f64::from(x.r())).ln(), f64::from(x.p()).ln() / 2.0),
         Setting::Pbkdf2(x) => (f64::from(x.iterations()).ln(), 0.0),
     };

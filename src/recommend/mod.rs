@@ -51,7 +51,6 @@ pub struct Request {
 
 impl Request {
     /// Hashes in flight that keep every usable CPU busy: `ceil(C)`.
-    #[allow(clippy::cast_possible_truncation, clippy::cast_sign_loss)]
     pub fn busy_clients(&self) -> u32 {
         self.usable_cpus.ceil().max(1.0) as u32
     }

@@ -72,7 +72,13 @@ impl Planner {
 
     /// What is simulated for `workers` hashes of this cost in flight.
     pub fn station(&self, cost: &Cost, workers: u32) -> Station {
-        Station { workers, cpus: self.cpus, lanes: cost.lanes, alone_ratio: cost.alone_ratio }
+        Station {
+            workers,
+            cpus: self.cpus,
+            lanes: cost.lanes,
+            alone_ratio: cost.alone_ratio,
+            app_cpu: self.budget.app_cpu.as_s(),
+        }
     }
 
     /// Most hashes in flight worth trying: as many as there are CPUs to run them, or what the server fixes.
@@ -84,32 +90,27 @@ impl Planner {
     }
 
     /// The long-run quantile of latency at `rate` logins/s, in seconds.
-    #[allow(clippy::cast_possible_truncation)]
     pub fn latency(&mut self, cost: &Cost, workers: u32, rate: f64) -> Option<f64> {
-        let demand = cost.loaded_s + self.budget.app_cpu.as_s();
-        let step = (demand.ln() / DEMAND_STEP).round();
+        let step = (cost.loaded_s.ln() / DEMAND_STEP).round();
         let shape = shape(cost);
         let key = Key { workers, shape, demand: step as i64, rate: rate.to_bits() };
         if let Some(known) = self.simulated.get(&key) {
             return *known;
         }
-        let station = self.rounded_station(shape, workers);
-        let latency =
-            long_run_quantile(&station, rate, &[(step * DEMAND_STEP).exp()], self.budget.quantile, self.seed);
+        let rounded = Cost {
+            loaded_s: (step * DEMAND_STEP).exp(),
+            alone_ratio: shape.0 as f64 / 20.0,
+            lanes: (shape.1 as f64 / 4.0).max(1.0),
+        };
+        let station = self.station(&rounded, workers);
+        let latency = long_run_quantile(&station, rate, &[rounded.loaded_s], self.budget.quantile, self.seed);
         self.simulated.insert(key, latency);
         latency
-    }
-
-    #[allow(clippy::cast_precision_loss)]
-    fn rounded_station(&self, shape: (i64, i64), workers: u32) -> Station {
-        let (alone_ratio, lanes) = (shape.0 as f64 / 20.0, (shape.1 as f64 / 4.0).max(1.0));
-        Station { workers, cpus: self.cpus, lanes, alone_ratio }
     }
 
     /// Whether the quantile at the peak is at most `limit_s`, from one simulated threshold for all costs of this shape.
     fn latency_within(&mut self, cost: &Cost, workers: u32, limit_s: f64) -> bool {
         let key = MostKey { workers, shape: shape(cost), limit: limit_s.to_bits() };
-        let app_s = self.budget.app_cpu.as_s();
         let most = match self.most.get(&key) {
             Some(most) => *most,
             None => {
@@ -118,20 +119,18 @@ impl Planner {
                 most
             }
         };
-        cost.loaded_s + app_s <= most
+        cost.loaded_s <= most
     }
 
-    /// The largest CPU demand of a login whose quantile at the peak is at most `limit_s`.
+    /// The largest loaded CPU seconds of a hash whose quantile at the peak is at most `limit_s`.
     fn most_demand(&mut self, like: &Cost, workers: u32, limit_s: f64) -> f64 {
         let rate = self.budget.peak.per_s();
-        let app_s = self.budget.app_cpu.as_s();
         // Alone it takes demand x ratio / lanes, so nothing above this can fit.
         let (mut low, mut high) = (0.0, 2.0 * limit_s * like.lanes.max(1.0) / like.alone_ratio.max(0.05));
         while high - low > DEMAND_STEP * high {
             let middle = f64::midpoint(low, high);
-            let cost = Cost { loaded_s: middle - app_s, ..*like };
-            let fits = middle > app_s && self.latency(&cost, workers, rate).is_some_and(|l| l <= limit_s);
-            if fits || middle <= app_s {
+            let cost = Cost { loaded_s: middle, ..*like };
+            if self.latency(&cost, workers, rate).is_some_and(|l| l <= limit_s) {
                 low = middle;
             } else {
                 high = middle;

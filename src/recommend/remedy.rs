@@ -5,6 +5,7 @@ use super::plan::{AIM, Planner};
 use super::{Request, grid};
 use crate::queue::{Cpus, Station, long_run_quantile};
 use crate::setting::{Algorithm, Setting};
+use crate::strength::at_or_above_floor;
 use crate::units::{Bytes, Millis, Short};
 use crate::verdict::{self, Cost};
 
@@ -82,7 +83,7 @@ impl Need {
 
 /// The needs of the cheapest setting at or above the floor of one family.
 fn need(algorithm: Algorithm, request: &Request, model: &CostModel, planner: &mut Planner) -> Option<Need> {
-    let at_floor = |s: &Setting| request.below_floor || request.attacker.at_or_above_floor(s);
+    let at_floor = |s: &Setting| request.below_floor || at_or_above_floor(s);
     let lines = grid::lines(algorithm, 1 << 20, &[1]);
     let tuned = lines.into_iter().filter_map(|line| line.into_iter().find(|s| at_floor(s)));
     let presets = request.presets.iter().map(|(_, s)| *s).filter(|s| s.algorithm() == algorithm && at_floor(s));
@@ -106,8 +107,8 @@ fn need_of(setting: Setting, cost: &Cost, request: &Request, planner: &mut Plann
     } else {
         planner.cpus
     };
-    let station = Station { workers, cpus: enough, lanes: cost.lanes, alone_ratio: cost.alone_ratio };
-    let quantile = long_run_quantile(&station, budget.peak.per_s(), &[demand], budget.quantile, request.seed);
+    let station = Station { cpus: enough, ..planner.station(cost, workers) };
+    let quantile = long_run_quantile(&station, budget.peak.per_s(), &[cost.loaded_s], budget.quantile, request.seed);
     let latency_s = quantile.unwrap_or(demand * 2.0) / AIM;
     let mut held = *budget;
     held.memory = Bytes(u64::MAX / 2);

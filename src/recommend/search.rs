@@ -4,7 +4,7 @@ use super::cost::CostModel;
 use super::grid;
 use super::plan::{AIM, Planner};
 use crate::setting::{Algorithm, Setting};
-use crate::strength::{Attacker, TIE_BAND};
+use crate::strength::{Attacker, TIE_BAND, at_or_above_floor};
 use crate::verdict::Cost;
 
 /// What may be proposed at all.
@@ -29,6 +29,8 @@ pub struct Proposal {
     pub workers: u32,
     /// Its rank: the attacker's guesses/s, lower is stronger.
     pub rank: f64,
+    /// The strongest rank of all that would fit; this one lies within the tie band of it.
+    pub strongest: f64,
 }
 
 /// The strongest proposal of a family whose latency is at most `aim` of the budget.
@@ -59,8 +61,9 @@ fn feasible(
     let mut consider = |setting: &Setting, planner: &mut Planner| -> bool {
         let Some(cost) = model.predict(setting) else { return false };
         let Some(workers) = planner.feasible(setting, &cost, limit_s) else { return false };
-        if space.below_floor || attacker.at_or_above_floor(setting) {
-            found.push(Proposal { setting: *setting, cost, workers, rank: attacker.rank(setting) });
+        if space.below_floor || at_or_above_floor(setting) {
+            let rank = attacker.rank(setting);
+            found.push(Proposal { setting: *setting, cost, workers, rank, strongest: rank });
         }
         true
     };
@@ -83,15 +86,17 @@ fn feasible(
 /// The strongest, where settings within the tie band of the strongest rank are ties: more memory wins, then fewer lanes, then rank.
 fn best(proposals: Vec<Proposal>) -> Option<Proposal> {
     let strongest = proposals.iter().map(|p| p.rank).min_by(f64::total_cmp)?;
-    proposals.into_iter().filter(|p| p.rank <= strongest * TIE_BAND).max_by(|a, b| {
+    let ties = proposals.into_iter().filter(|p| p.rank <= strongest * TIE_BAND);
+    let best = ties.max_by(|a, b| {
         let key = |p: &Proposal| (p.setting.memory_cost(), std::cmp::Reverse(p.setting.lanes()));
         key(a).cmp(&key(b)).then(b.rank.total_cmp(&a.rank)).then(b.setting.cmp(&a.setting))
-    })
+    })?;
+    Some(Proposal { strongest, ..best })
 }
 
 /// The next weaker setting on the same line (same passes and lanes), if the family's floor allows one.
-pub fn step_down(setting: &Setting, space: &Space, attacker: &Attacker) -> Option<Setting> {
-    neighbour(setting, false).filter(|s| space.below_floor || attacker.at_or_above_floor(s))
+pub fn step_down(setting: &Setting, space: &Space) -> Option<Setting> {
+    neighbour(setting, false).filter(|s| space.below_floor || at_or_above_floor(s))
 }
 
 /// The next stronger setting on the same line.

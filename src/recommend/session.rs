@@ -8,6 +8,7 @@ use super::{Answer, Candidate, Outcome, Recommendation, Request, remedy};
 use crate::caveat::Caveat;
 use crate::measure::{Load, Measure, MeasureError, Measurement, Observer};
 use crate::setting::{Algorithm, Setting};
+use crate::strength::{at_or_above_floor, floor_ratio};
 use crate::verdict::{Cost, Limit, Verdict};
 
 /// Times that a proposal may miss at the peak before the answer is left open.
@@ -249,7 +250,8 @@ impl Session<'_> {
     fn own_proposal(&mut self, setting: &Setting, aim: f64) -> Option<Proposal> {
         let cost = self.model.measured(setting)?;
         let workers = self.planner.feasible(setting, &cost, aim * self.request.budget.latency.as_s())?;
-        Some(Proposal { setting: *setting, cost, workers, rank: self.request.attacker.rank(setting) })
+        let rank = self.request.attacker.rank(setting);
+        Some(Proposal { setting: *setting, cost, workers, rank, strongest: rank })
     }
 
     /// After a miss: what the lowered aim proposes, at least one grid step down.
@@ -264,7 +266,7 @@ impl Session<'_> {
                 return Ok(Some(next));
             }
         }
-        let Some(setting) = search::step_down(&missed.setting, &self.space(), &self.request.attacker) else {
+        let Some(setting) = search::step_down(&missed.setting, &self.space()) else {
             return Ok(None);
         };
         self.stage(&format!("measuring {setting}"), 2.5);
@@ -283,9 +285,8 @@ impl Session<'_> {
     fn recommendation(&mut self, proposal: &Proposal, evidence: Evidence) -> Recommendation {
         self.keep_caveats(&evidence.peak_memory.caveats);
         let (binding, next) = self.binding(&proposal.setting);
-        let attacker = &self.request.attacker;
-        let floor_ratio = attacker.floor_ratio(&proposal.setting);
-        if !attacker.at_or_above_floor(&proposal.setting) {
+        let floor_ratio = floor_ratio(&proposal.setting);
+        if !at_or_above_floor(&proposal.setting) {
             self.keep_caveats(&[Caveat::BelowFloor { floor_ratio }]);
         }
         if proposal.setting.algorithm() == Algorithm::Bcrypt {
@@ -295,7 +296,7 @@ impl Session<'_> {
             setting: proposal.setting,
             max_in_flight: proposal.workers,
             max_queued: max_queued(&evidence.ceiling, &self.request.budget, proposal.workers),
-            guesses_per_s: self.request.attacker.guesses_per_s(&proposal.setting),
+            guesses_per_s: self.request.attacker.guesses(&proposal.setting).bound,
             floor_ratio,
             binding,
             next,
@@ -345,12 +346,12 @@ impl Session<'_> {
                 Some(a) => a.verdict.clone(),
             }
         });
-        let guesses_per_s = self.request.attacker.guesses_per_s(&setting);
+        let guesses_per_s = self.request.attacker.guesses(&setting).bound;
         Candidate { name, setting, assessment, measured, guesses_per_s, verdict }
     }
 
     fn allowed(&self, setting: &Setting) -> bool {
-        self.request.below_floor || self.request.attacker.at_or_above_floor(setting)
+        self.request.below_floor || at_or_above_floor(setting)
     }
 
     /// Names the next best that should fit: of the same family the strongest, else of the next family.

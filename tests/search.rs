@@ -1,0 +1,347 @@
+//! The search proved without timing anything: an analytic cost model and a simulated clock stand in for the machine.
+
+use hashtune::budget::Budget;
+use hashtune::measure::{Disturbance, Load, Measure, MeasureError, Measurement, PeakMemory, Sample, Silent};
+use hashtune::queue::{self, Cpus, Quota, Station};
+use hashtune::recommend::{Answer, Basis, Outcome, Recommendation, Request, recommend};
+use hashtune::setting::{Algorithm, Setting};
+use hashtune::strength::{Attacker, TIE_BAND, at_or_above_floor};
+use hashtune::units::{Bytes, Millis, Rate, Share};
+use hashtune::verdict::{Limit, Verdict};
+use proptest::prelude::*;
+
+/// A machine whose costs are formulas. Times in seconds.
+struct World {
+    cpus: Cpus,
+    /// CPU seconds a KiB and pass.
+    fill: f64,
+    /// CPU seconds a KiB of fresh pages, from 32 MiB on.
+    fault: f64,
+    /// CPU of a lone hash over that of a crowded one.
+    alone: f64,
+    app: f64,
+    clock: f64,
+    measured: Vec<(Setting, Load)>,
+}
+
+const FRESH_FROM_KIB: u32 = 32 << 10;
+
+impl World {
+    fn new(cpus: Cpus, app: Millis) -> Self {
+        Self { cpus, fill: 0.35e-6, fault: 0.2e-6, alone: 0.85, app: app.as_s(), clock: 0.0, measured: Vec::new() }
+    }
+
+    fn loaded(&self, setting: &Setting) -> f64 {
+        match setting {
+            Setting::Argon2id(a) => {
+                let fault = if a.memory_kib() >= FRESH_FROM_KIB { self.fault } else { 0.0 };
+                f64::from(a.memory_kib()) * (self.fill * f64::from(a.time_cost()) + fault)
+            }
+            Setting::Bcrypt(b) => 45e-6 * f64::from(b.cost()).exp2(),
+            Setting::Scrypt(s) => 2.5e-9 * 128.0 * s.n() as f64 * f64::from(s.r() * s.p()),
+            Setting::Pbkdf2(p) => 0.25e-6 * f64::from(p.iterations()),
+        }
+    }
+
+    fn alone_ratio(&self, setting: &Setting) -> f64 {
+        if setting.memory_cost().0 > 1 << 20 { self.alone } else { 1.0 }
+    }
+
+    fn station(&self, setting: &Setting, workers: u32) -> Station {
+        Station {
+            workers,
+            cpus: self.cpus,
+            lanes: f64::from(setting.lanes().min(self.cpus.affinity)),
+            alone_ratio: self.alone_ratio(setting),
+            app_cpu: self.app,
+        }
+    }
+
+    fn served(&self, setting: &Setting, arrivals: &[f64], workers: u32) -> Vec<Sample> {
+        let demands = vec![self.loaded(setting); arrivals.len()];
+        let served = queue::simulate(&self.station(setting, workers), arrivals, &demands);
+        let sample = |(at, s): (&f64, queue::Served)| Sample {
+            scheduled: *at,
+            started: s.started,
+            finished: s.finished,
+            lateness: 0.0,
+            thread_cpu: s.hash_cpu,
+            ..Sample::default()
+        };
+        arrivals.iter().zip(served).map(sample).collect()
+    }
+
+    fn samples(&self, setting: &Setting, load: &Load) -> Vec<Sample> {
+        match load {
+            Load::Single { hashes } => {
+                let gap = 1e3;
+                let arrivals: Vec<f64> = (0..*hashes).map(|i| f64::from(i) * gap).collect();
+                let mut samples = self.served(setting, &arrivals, 1);
+                for (sample, at) in samples.iter_mut().zip(arrivals) {
+                    *sample = Sample {
+                        scheduled: 0.0,
+                        started: sample.started - at,
+                        finished: sample.finished - at,
+                        ..*sample
+                    };
+                }
+                samples
+            }
+            Load::Burst { size, rounds } => {
+                (0..*rounds).flat_map(|_| self.served(setting, &vec![0.0; *size as usize], *size)).collect()
+            }
+            Load::Closed { clients, hashes, .. } => {
+                let each = self.loaded(setting);
+                let wall = each * f64::from(*clients) / self.cpus.usable().min(f64::from(*clients));
+                let sample =
+                    Sample { scheduled: 0.0, started: 0.0, finished: wall, thread_cpu: each, ..Sample::default() };
+                vec![sample; *hashes as usize]
+            }
+            Load::Open { arrivals, workers } => self.served(setting, arrivals, *workers),
+        }
+    }
+}
+
+impl Measure for World {
+    fn measure(&mut self, setting: &Setting, load: &Load) -> Result<Measurement, MeasureError> {
+        self.measured.push((*setting, load.clone()));
+        let samples = self.samples(setting, load);
+        let app_cpu_s = self.app * samples.len() as f64;
+        let cpu_s = samples.iter().map(|s| s.thread_cpu).sum::<f64>() + app_cpu_s;
+        let wall_s = match load {
+            Load::Open { .. } => samples.iter().map(|s| s.finished).fold(0.0, f64::max),
+            _ => cpu_s / self.cpus.usable().min(1.0),
+        };
+        self.clock += wall_s;
+        Ok(Measurement {
+            setting: *setting,
+            load: load.clone(),
+            engine: "analytic",
+            samples,
+            wall_s,
+            cpu_s,
+            app_cpu_s,
+            disturbance: Disturbance::default(),
+            caveats: Vec::new(),
+        })
+    }
+
+    fn peak_memory(&mut self, setting: &Setting, workers: u32) -> Result<PeakMemory, MeasureError> {
+        let bytes = Bytes((setting.memory_cost().0 + (64 << 10)) * u64::from(workers));
+        Ok(PeakMemory { bytes, source: "formula".into(), ..PeakMemory::default() })
+    }
+
+    fn elapsed_s(&self) -> f64 {
+        self.clock
+    }
+}
+
+fn budget(latency_ms: f64, peak: f64, memory_mib: u64, workers: Option<u32>) -> Budget {
+    Budget {
+        latency: Millis(latency_ms),
+        quantile: 0.95,
+        memory: Bytes(memory_mib << 20),
+        idle_memory: Bytes(0),
+        app_cpu: Millis(0.0),
+        peak: Rate::new(peak).unwrap(),
+        headroom: Share(0.1),
+        workers,
+    }
+}
+
+fn request(budget: Budget, cpus: Cpus) -> Request {
+    let presets = [
+        ("owasp-46m", "argon2id:m=47104,t=1,p=1"),
+        ("owasp-19m", "argon2id:m=19456,t=2,p=1"),
+        ("owasp-7m", "argon2id:m=7168,t=5,p=1"),
+        ("rfc9106-second", "argon2id:m=65536,t=3,p=4"),
+        ("rfc9106-first", "argon2id:m=2097152,t=1,p=4"),
+        ("bcrypt-10", "bcrypt:10"),
+        ("bcrypt-12", "bcrypt:12"),
+    ];
+    Request {
+        budget,
+        usable_cpus: cpus.usable(),
+        cpus,
+        algorithms: vec![Algorithm::Argon2id, Algorithm::Bcrypt],
+        presets: presets.map(|(name, text)| (name.to_owned(), text.parse().unwrap())).to_vec(),
+        max_lanes: 64,
+        below_floor: false,
+        attacker: Attacker::builtin().clone(),
+        fresh_from_kib: Some(FRESH_FROM_KIB),
+        seed: 7,
+        time_limit_s: 60.0,
+    }
+}
+
+fn two_cpus() -> Cpus {
+    Cpus { affinity: 2, quota: None }
+}
+
+fn run(budget: Budget, cpus: Cpus) -> (Outcome, World) {
+    let mut world = World::new(cpus, budget.app_cpu);
+    let outcome = recommend(&request(budget, cpus), &mut world, &mut Silent).unwrap();
+    (outcome, world)
+}
+
+fn pick(outcome: &Outcome) -> Option<&Recommendation> {
+    match &outcome.answer {
+        Answer::Fits(pick) => Some(pick),
+        _ => None,
+    }
+}
+
+#[test]
+fn the_readme_case_is_measured_at_the_peak_and_fits() {
+    let (outcome, world) = run(budget(250.0, 20.0, 1024, None), two_cpus());
+    let pick = pick(&outcome).unwrap_or_else(|| panic!("{:?}", outcome.answer));
+    assert_eq!(pick.setting.algorithm(), Algorithm::Argon2id);
+    assert!(at_or_above_floor(&pick.setting) && pick.floor_ratio > 1.0, "{pick:?}");
+    assert_eq!(pick.evidence.basis, Basis::Measured);
+    let at_peak = |(s, l): &(Setting, Load)| *s == pick.setting && matches!(l, Load::Open { .. });
+    assert!(world.measured.iter().any(at_peak), "the pick was never measured at the peak");
+    assert!(pick.evidence.latency.high <= 0.25);
+    assert!(pick.binding.is_some() && pick.runner_up.is_some(), "{pick:?}");
+    let verdict = |name: &str| &outcome.candidates.iter().find(|c| c.name == name).unwrap().verdict;
+    assert!(verdict("owasp-19m").fits(), "{:?}", verdict("owasp-19m"));
+    assert!(matches!(verdict("rfc9106-first"), Verdict::Skipped { .. }));
+    assert!(matches!(verdict("bcrypt-12"), Verdict::Exceeds { limit: Limit::Peak, .. }), "{:?}", verdict("bcrypt-12"));
+    assert!(!world.measured.iter().any(|(s, _)| s.memory_cost() > Bytes(1 << 30)), "ran what memory cannot hold");
+}
+
+#[test]
+fn nine_workers_share_the_memory() {
+    let (outcome, _) = run(budget(2000.0, 2.0, 1024, Some(9)), two_cpus());
+    let pick = pick(&outcome).unwrap();
+    assert!(pick.setting.memory_cost().as_f64() * 9.0 <= 0.9 * f64::from(1 << 30), "{pick:?}");
+    assert_eq!((pick.binding, pick.max_in_flight), (Some(Limit::Memory), 9));
+}
+
+#[test]
+fn nothing_fits_a_thousand_logins_in_five_milliseconds() {
+    let (outcome, _) = run(budget(5.0, 1000.0, 64, None), two_cpus());
+    let Answer::Nothing(remedies) = &outcome.answer else { panic!("{:?}", outcome.answer) };
+    for name in ["more CPUs", "more memory", "a longer budget"] {
+        assert!(remedies.iter().any(|r| r.name == name), "{name} is missing: {remedies:?}");
+    }
+}
+
+#[test]
+fn a_low_peak_is_proved_at_a_higher_rate_or_simulated() {
+    let (fast, _) = run(budget(250.0, 5.0, 24, None), two_cpus());
+    let evidence = &pick(&fast).unwrap().evidence;
+    assert_eq!((evidence.basis, evidence.rate_per_s), (Basis::Measured, 10.0));
+    let (slow, _) = run(budget(250.0, 1.0 / 60.0, 1024, None), two_cpus());
+    let evidence = &pick(&slow).unwrap().evidence;
+    assert_eq!(evidence.basis, Basis::Simulated);
+    assert!(evidence.arrivals >= 60 && slow.caveats.iter().any(|c| c.code() == "simulated-peak"));
+}
+
+#[test]
+fn hashes_too_slow_to_repeat_are_left_open() {
+    let (outcome, _) = run(budget(60_000.0, 1.0 / 60.0, 65_536, None), two_cpus());
+    assert!(matches!(outcome.answer, Answer::Undecided { .. }), "{:?}", outcome.answer);
+}
+
+#[test]
+fn half_a_cpu_is_half_a_cpu() {
+    let cpus = Cpus { affinity: 2, quota: Some(Quota { cpus: 0.5, period_s: 0.1 }) };
+    let (outcome, _) = run(budget(400.0, 2.0, 128, None), cpus);
+    let pick = pick(&outcome).unwrap_or_else(|| panic!("{:?}", outcome.answer));
+    let login_s = pick.evidence.ceiling.login_s;
+    assert!((pick.evidence.ceiling.per_s() - 0.5 / login_s).abs() < 1e-9, "{pick:?}");
+    assert_eq!(pick.setting.lanes(), 1);
+}
+
+#[test]
+fn the_rest_of_a_login_counts() {
+    let mut with_app = budget(250.0, 20.0, 1024, None);
+    with_app.app_cpu = Millis(30.0);
+    let (light, _) = run(budget(250.0, 20.0, 1024, None), two_cpus());
+    let (heavy, _) = run(with_app, two_cpus());
+    assert!(pick(&heavy).unwrap().guesses_per_s > pick(&light).unwrap().guesses_per_s);
+}
+
+#[test]
+fn the_same_seed_and_measurements_give_the_same_answer() {
+    let once = run(budget(250.0, 20.0, 1024, None), two_cpus()).0;
+    let again = run(budget(250.0, 20.0, 1024, None), two_cpus()).0;
+    assert_eq!(once, again);
+}
+
+fn budgets() -> impl Strategy<Value = Budget> {
+    (50.0..1000.0_f64, 0.5..60.0_f64, 16_u64..2048, prop::option::of(1_u32..10))
+        .prop_map(|(latency, peak, memory, workers)| budget(latency, peak, memory, workers))
+}
+
+/// How one limit is loosened.
+fn looser(base: Budget, which: usize, factor: f64) -> Budget {
+    match which {
+        0 => Budget { latency: Millis(base.latency.0 * factor), ..base },
+        1 => Budget { memory: base.memory.scaled(factor), ..base },
+        _ => Budget { peak: Rate::new(base.peak.per_s() / factor).unwrap(), ..base },
+    }
+}
+
+/// Rank of what is first proposed, and the strongest rank that is feasible; from costs known without error.
+fn proposed(budget: Budget, cpus: Cpus) -> Option<(f64, f64)> {
+    use hashtune::recommend::{AIM, CostModel, Planner, Space, propose};
+    use hashtune::verdict::Cost;
+    let request = request(budget, cpus);
+    let world = World::new(cpus, budget.app_cpu);
+    let mut model = CostModel::new(Some(FRESH_FROM_KIB));
+    for p in [1_u32, 2, 4] {
+        for (m, t) in [(7168, 1), (19_456, 2), (47_104, 1), (65_536, 3), (131_072, 1)] {
+            let setting: Setting = format!("argon2id:m={m},t={t},p={p}").parse().unwrap();
+            let lanes = f64::from(p);
+            model.add(setting, Cost { loaded_s: world.loaded(&setting), alone_ratio: world.alone, lanes });
+        }
+    }
+    let space = Space { presets: Vec::new(), max_lanes: request.max_lanes, below_floor: false };
+    let mut planner = Planner::new(budget, request.usable_cpus, cpus, request.seed);
+    propose(Algorithm::Argon2id, &space, &request.attacker, &model, &mut planner, AIM).map(|p| (p.rank, p.strongest))
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig::with_cases(24))]
+
+    #[test]
+    fn a_recommendation_is_never_over_a_budget(base in budgets(), affinity in 1_u32..5) {
+        let cpus = Cpus { affinity, quota: None };
+        let (outcome, world) = run(base, cpus);
+        prop_assert!(world.measured.len() < 60, "{} measurements", world.measured.len());
+        prop_assert!(world.clock <= 61.0, "ran {} s", world.clock);
+        if let Some(pick) = pick(&outcome) {
+            let station = world.station(&pick.setting, pick.max_in_flight);
+            let demand = [world.loaded(&pick.setting)];
+            let truth = queue::long_run_quantile(&station, base.peak.per_s(), &demand, base.quantile, 99);
+            prop_assert!(truth.is_some_and(|s| s <= base.latency.as_s()), "{truth:?} {pick:?}");
+            prop_assert!(base.peak.per_s() <= 0.9 * pick.evidence.ceiling.per_s() * 1.001);
+            let held = pick.setting.memory_cost().as_f64() * f64::from(pick.max_in_flight);
+            prop_assert!(held <= 0.9 * base.memory.as_f64());
+            prop_assert!(at_or_above_floor(&pick.setting));
+            prop_assert!(f64::from(pick.setting.lanes()) <= cpus.usable().floor().max(1.0));
+        }
+    }
+
+    #[test]
+    fn a_looser_budget_is_never_answered_weaker(base in budgets(), which in 0_usize..3, factor in 1.0..4.0_f64) {
+        let Some((rank, strongest)) = proposed(base, two_cpus()) else { return Ok(()) };
+        let loose = proposed(looser(base, which, factor), two_cpus());
+        prop_assert!(loose.is_some(), "what fitted no longer does");
+        let (loose_rank, loose_strongest) = loose.unwrap();
+        prop_assert!(loose_strongest <= strongest * 1.000_001, "{loose_strongest} {strongest}");
+        prop_assert!(loose_rank <= rank * TIE_BAND * 1.000_001, "{loose_rank} {rank}");
+    }
+
+    #[test]
+    fn more_cpus_are_never_answered_weaker(base in budgets(), few in 1_u32..4, more in 1_u32..4) {
+        let mut base = base;
+        base.workers = Some(base.workers.unwrap_or(2));
+        let at = |affinity| proposed(base, Cpus { affinity, quota: None });
+        let Some((rank, strongest)) = at(few) else { return Ok(()) };
+        let (more_rank, more_strongest) = at(few + more).expect("what fitted no longer does");
+        prop_assert!(more_strongest <= strongest * 1.000_001, "{more_strongest} {strongest}");
+        prop_assert!(more_rank <= rank * TIE_BAND * 1.000_001, "{more_rank} {rank}");
+    }
+}
