@@ -7,4 +7,5 @@ pub mod budget;
 pub mod caveat;
 pub mod measure;
 pub mod setting;
+pub mod strength;
 pub mod units;
