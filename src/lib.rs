@@ -6,5 +6,7 @@
 pub mod budget;
 pub mod caveat;
 pub mod measure;
+pub mod preset;
 pub mod setting;
+pub mod strength;
 pub mod units;
