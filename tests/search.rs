@@ -28,13 +28,25 @@ const FRESH_FROM_KIB: u32 = 32 << 10;
 
 impl World {
     fn new(cpus: Cpus, app: Millis) -> Self {
-        Self { cpus, fill: 0.35e-6, fault: 0.2e-6, alone: 0.85, app: app.as_s(), clock: 0.0, measured: Vec::new() }
+        Self {
+            cpus,
+            fill: 0.35e-6,
+            fault: 0.2e-6,
+            alone: 0.85,
+            app: app.as_s(),
+            clock: 0.0,
+            measured: Vec::new(),
+        }
     }
 
     fn loaded(&self, setting: &Setting) -> f64 {
         match setting {
             Setting::Argon2id(a) => {
-                let fault = if a.memory_kib() >= FRESH_FROM_KIB { self.fault } else { 0.0 };
+                let fault = if a.memory_kib() >= FRESH_FROM_KIB {
+                    self.fault
+                } else {
+                    0.0
+                };
                 f64::from(a.memory_kib()) * (self.fill * f64::from(a.time_cost()) + fault)
             }
             Setting::Bcrypt(b) => 45e-6 * f64::from(b.cost()).exp2(),
@@ -44,7 +56,11 @@ impl World {
     }
 
     fn alone_ratio(&self, setting: &Setting) -> f64 {
-        if setting.memory_cost().0 > 1 << 20 { self.alone } else { 1.0 }
+        if setting.memory_cost().0 > 1 << 20 {
+            self.alone
+        } else {
+            1.0
+        }
     }
 
     fn station(&self, setting: &Setting, workers: u32) -> Station {
@@ -87,14 +103,19 @@ impl World {
                 }
                 samples
             }
-            Load::Burst { size, rounds } => {
-                (0..*rounds).flat_map(|_| self.served(setting, &vec![0.0; *size as usize], *size)).collect()
-            }
+            Load::Burst { size, rounds } => (0..*rounds)
+                .flat_map(|_| self.served(setting, &vec![0.0; *size as usize], *size))
+                .collect(),
             Load::Closed { clients, hashes, .. } => {
                 let each = self.loaded(setting);
                 let wall = each * f64::from(*clients) / self.cpus.usable().min(f64::from(*clients));
-                let sample =
-                    Sample { scheduled: 0.0, started: 0.0, finished: wall, thread_cpu: each, ..Sample::default() };
+                let sample = Sample {
+                    scheduled: 0.0,
+                    started: 0.0,
+                    finished: wall,
+                    thread_cpu: each,
+                    ..Sample::default()
+                };
                 vec![sample; *hashes as usize]
             }
             Load::Open { arrivals, workers } => self.served(setting, arrivals, *workers),
@@ -128,7 +149,11 @@ impl Measure for World {
 
     fn peak_memory(&mut self, setting: &Setting, workers: u32) -> Result<PeakMemory, MeasureError> {
         let bytes = Bytes((setting.memory_cost().0 + (64 << 10)) * u64::from(workers));
-        Ok(PeakMemory { bytes, source: "formula".into(), ..PeakMemory::default() })
+        Ok(PeakMemory {
+            bytes,
+            source: "formula".into(),
+            ..PeakMemory::default()
+        })
     }
 
     fn elapsed_s(&self) -> f64 {
@@ -164,7 +189,9 @@ fn request(budget: Budget, cpus: Cpus) -> Request {
         usable_cpus: cpus.usable(),
         cpus,
         algorithms: vec![Algorithm::Argon2id, Algorithm::Bcrypt],
-        presets: presets.map(|(name, text)| (name.to_owned(), text.parse().unwrap())).to_vec(),
+        presets: presets
+            .map(|(name, text)| (name.to_owned(), text.parse().unwrap()))
+            .to_vec(),
         max_lanes: 64,
         below_floor: false,
         attacker: Attacker::builtin().clone(),
@@ -175,7 +202,10 @@ fn request(budget: Budget, cpus: Cpus) -> Request {
 }
 
 fn two_cpus() -> Cpus {
-    Cpus { affinity: 2, quota: None }
+    Cpus {
+        affinity: 2,
+        quota: None,
+    }
 }
 
 fn run(budget: Budget, cpus: Cpus) -> (Outcome, World) {
@@ -199,30 +229,48 @@ fn the_readme_case_is_measured_at_the_peak_and_fits() {
     assert!(at_or_above_floor(&pick.setting) && pick.floor_ratio > 1.0, "{pick:?}");
     assert_eq!(pick.evidence.basis, Basis::Measured);
     let at_peak = |(s, l): &(Setting, Load)| *s == pick.setting && matches!(l, Load::Open { .. });
-    assert!(world.measured.iter().any(at_peak), "the pick was never measured at the peak");
+    assert!(
+        world.measured.iter().any(at_peak),
+        "the pick was never measured at the peak"
+    );
     assert!(pick.evidence.latency.high <= 0.25);
     assert!(pick.binding.is_some() && pick.runner_up.is_some(), "{pick:?}");
     let verdict = |name: &str| &outcome.candidates.iter().find(|c| c.name == name).unwrap().verdict;
     assert!(verdict("owasp-19m").fits(), "{:?}", verdict("owasp-19m"));
     assert!(matches!(verdict("rfc9106-first"), Verdict::Skipped { .. }));
-    assert!(matches!(verdict("bcrypt-12"), Verdict::Exceeds { limit: Limit::Peak, .. }), "{:?}", verdict("bcrypt-12"));
-    assert!(!world.measured.iter().any(|(s, _)| s.memory_cost() > Bytes(1 << 30)), "ran what memory cannot hold");
+    assert!(
+        matches!(verdict("bcrypt-12"), Verdict::Exceeds { limit: Limit::Peak, .. }),
+        "{:?}",
+        verdict("bcrypt-12")
+    );
+    assert!(
+        !world.measured.iter().any(|(s, _)| s.memory_cost() > Bytes(1 << 30)),
+        "ran what memory cannot hold"
+    );
 }
 
 #[test]
 fn nine_workers_share_the_memory() {
     let (outcome, _) = run(budget(2000.0, 2.0, 1024, Some(9)), two_cpus());
     let pick = pick(&outcome).unwrap();
-    assert!(pick.setting.memory_cost().as_f64() * 9.0 <= 0.9 * f64::from(1 << 30), "{pick:?}");
+    assert!(
+        pick.setting.memory_cost().as_f64() * 9.0 <= 0.9 * f64::from(1 << 30),
+        "{pick:?}"
+    );
     assert_eq!((pick.binding, pick.max_in_flight), (Some(Limit::Memory), 9));
 }
 
 #[test]
 fn nothing_fits_a_thousand_logins_in_five_milliseconds() {
     let (outcome, _) = run(budget(5.0, 1000.0, 64, None), two_cpus());
-    let Answer::Nothing(remedies) = &outcome.answer else { panic!("{:?}", outcome.answer) };
+    let Answer::Nothing(remedies) = &outcome.answer else {
+        panic!("{:?}", outcome.answer)
+    };
     for name in ["more CPUs", "more memory", "a longer budget"] {
-        assert!(remedies.iter().any(|r| r.name == name), "{name} is missing: {remedies:?}");
+        assert!(
+            remedies.iter().any(|r| r.name == name),
+            "{name} is missing: {remedies:?}"
+        );
     }
 }
 
@@ -240,12 +288,22 @@ fn a_low_peak_is_proved_at_a_higher_rate_or_simulated() {
 #[test]
 fn hashes_too_slow_to_repeat_are_left_open() {
     let (outcome, _) = run(budget(60_000.0, 1.0 / 60.0, 65_536, None), two_cpus());
-    assert!(matches!(outcome.answer, Answer::Undecided { .. }), "{:?}", outcome.answer);
+    assert!(
+        matches!(outcome.answer, Answer::Undecided { .. }),
+        "{:?}",
+        outcome.answer
+    );
 }
 
 #[test]
 fn half_a_cpu_is_half_a_cpu() {
-    let cpus = Cpus { affinity: 2, quota: Some(Quota { cpus: 0.5, period_s: 0.1 }) };
+    let cpus = Cpus {
+        affinity: 2,
+        quota: Some(Quota {
+            cpus: 0.5,
+            period_s: 0.1,
+        }),
+    };
     let (outcome, _) = run(budget(400.0, 2.0, 128, None), cpus);
     let pick = pick(&outcome).unwrap_or_else(|| panic!("{:?}", outcome.answer));
     let login_s = pick.evidence.ceiling.login_s;
@@ -270,16 +328,30 @@ fn the_same_seed_and_measurements_give_the_same_answer() {
 }
 
 fn budgets() -> impl Strategy<Value = Budget> {
-    (50.0..1000.0_f64, 0.5..60.0_f64, 16_u64..2048, prop::option::of(1_u32..10))
+    (
+        50.0..1000.0_f64,
+        0.5..60.0_f64,
+        16_u64..2048,
+        prop::option::of(1_u32..10),
+    )
         .prop_map(|(latency, peak, memory, workers)| budget(latency, peak, memory, workers))
 }
 
 /// How one limit is loosened.
 fn looser(base: Budget, which: usize, factor: f64) -> Budget {
     match which {
-        0 => Budget { latency: Millis(base.latency.0 * factor), ..base },
-        1 => Budget { memory: base.memory.scaled(factor), ..base },
-        _ => Budget { peak: Rate::new(base.peak.per_s() / factor).unwrap(), ..base },
+        0 => Budget {
+            latency: Millis(base.latency.0 * factor),
+            ..base
+        },
+        1 => Budget {
+            memory: base.memory.scaled(factor),
+            ..base
+        },
+        _ => Budget {
+            peak: Rate::new(base.peak.per_s() / factor).unwrap(),
+            ..base
+        },
     }
 }
 
@@ -294,12 +366,31 @@ fn proposed(budget: Budget, cpus: Cpus) -> Option<(f64, f64)> {
         for (m, t) in [(7168, 1), (19_456, 2), (47_104, 1), (65_536, 3), (131_072, 1)] {
             let setting: Setting = format!("argon2id:m={m},t={t},p={p}").parse().unwrap();
             let lanes = f64::from(p);
-            model.add(setting, Cost { loaded_s: world.loaded(&setting), alone_ratio: world.alone, lanes });
+            model.add(
+                setting,
+                Cost {
+                    loaded_s: world.loaded(&setting),
+                    alone_ratio: world.alone,
+                    lanes,
+                },
+            );
         }
     }
-    let space = Space { presets: Vec::new(), max_lanes: request.max_lanes, below_floor: false };
+    let space = Space {
+        presets: Vec::new(),
+        max_lanes: request.max_lanes,
+        below_floor: false,
+    };
     let mut planner = Planner::new(budget, request.usable_cpus, cpus, request.seed);
-    propose(Algorithm::Argon2id, &space, &request.attacker, &model, &mut planner, AIM).map(|p| (p.rank, p.strongest))
+    propose(
+        Algorithm::Argon2id,
+        &space,
+        &request.attacker,
+        &model,
+        &mut planner,
+        AIM,
+    )
+    .map(|p| (p.rank, p.strongest))
 }
 
 proptest! {
