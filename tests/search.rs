@@ -105,11 +105,19 @@ impl World {
             Load::Burst { size, rounds } => (0..*rounds)
                 .flat_map(|_| self.served(setting, &vec![0.0; *size as usize], *size))
                 .collect(),
-            Load::Closed { clients, hashes, seconds } => {
+            Load::Closed {
+                clients,
+                hashes,
+                seconds,
+            } => {
                 let each = self.loaded(setting);
                 let wall = each * f64::from(*clients) / self.cpus.usable().min(f64::from(*clients));
                 let rounds = ((seconds / wall) as u32 + 1).min(hashes / clients);
-                let sample = Sample { finished: wall, thread_cpu: each, ..Sample::default() };
+                let sample = Sample {
+                    finished: wall,
+                    thread_cpu: each,
+                    ..Sample::default()
+                };
                 vec![sample; (rounds * clients) as usize]
             }
             Load::Open { arrivals, workers } => self.served(setting, arrivals, *workers),

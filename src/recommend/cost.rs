@@ -152,8 +152,9 @@ fn least_squares(rows: &[[f64; TERMS]], used: &[usize]) -> Option<[f64; TERMS]> 
         for row in 0..n {
             if row != col {
                 let factor = a[row][col] / scale;
-                for k in col..=n {
-                    a[row][k] -= factor * a[col][k];
+                let pivot_row = a[col].clone();
+                for (x, p) in a[row].iter_mut().zip(pivot_row).skip(col) {
+                    *x -= factor * p;
                 }
             }
         }

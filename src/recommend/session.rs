@@ -320,10 +320,10 @@ impl Session<'_> {
         missed: &Proposal,
         aim: f64,
     ) -> Result<Option<(Proposal, Measurement)>, MeasureError> {
-        if let Some(next) = self.refined(algorithm, aim)? {
-            if next.0.rank > missed.rank {
-                return Ok(Some(next));
-            }
+        if let Some(next) = self.refined(algorithm, aim)?
+            && next.0.rank > missed.rank
+        {
+            return Ok(Some(next));
         }
         let Some(setting) = search::step_down(&missed.setting, &self.space()) else {
             return Ok(None);
