@@ -5,6 +5,8 @@
 
 pub mod budget;
 pub mod caveat;
+pub mod export;
 pub mod measure;
+pub mod report;
 pub mod setting;
 pub mod units;
