@@ -1,5 +1,9 @@
 //! Real hashes under a load, and what was seen.
 
+mod observer;
+
+pub use observer::{Observer, Silent};
+
 use crate::caveat::Caveat;
 use crate::setting::Setting;
 use crate::units::Bytes;
