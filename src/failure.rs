@@ -35,7 +35,7 @@ impl Failure {
     /// A file or stream that failed: `out.toml: permission denied`.
     pub fn io(what: impl fmt::Display, error: &io::Error) -> Self {
         let text = error.to_string();
-        // "No such file or directory (os error 2)": the number helps nobody.
+        // "No such file or directory (os error 2) at path ...": the number helps nobody, and the path is a temporary one.
         let text = text.split(" (os error").next().unwrap_or_default();
         let mut words = text.chars();
         let first = words.next().map(|c| c.to_lowercase().to_string()).unwrap_or_default();

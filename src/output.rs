@@ -112,8 +112,7 @@ impl Target {
         let temporary = tempfile::Builder::new()
             .prefix(".hashtune-")
             .permissions(mode)
-            .tempfile_in(directory)
-            .map_err(|error| io::Error::new(error.kind(), plain(&error)))?;
+            .tempfile_in(directory)?;
         if let Some(old) = old {
             // A file that may not be written is not to be replaced either.
             OpenOptions::new().append(true).open(&path)?;
@@ -138,14 +137,6 @@ fn keep_if_nameless(path: &Path, error: io::Error) -> io::Result<PathBuf> {
     match fs::metadata(path) {
         Ok(found) if !found.is_file() => Ok(path.to_owned()),
         _ => Err(error),
-    }
-}
-
-/// The system's words alone: tempfile adds the temporary path, which is not what the user typed.
-fn plain(error: &io::Error) -> String {
-    match error.get_ref().and_then(std::error::Error::source) {
-        Some(source) => source.to_string(),
-        None => error.kind().to_string(),
     }
 }
 

@@ -61,6 +61,7 @@ Exit codes: 0 a setting fits, 1 nothing fits, 2 could not tell or bad usage";
 #[command(
     name = "hashtune",
     version,
+    override_usage = "hashtune --peak <RATE> [OPTIONS]\n       hashtune <COMMAND>",
     after_long_help = EXAMPLES,
     args_conflicts_with_subcommands = true,
     max_term_width = 100,

@@ -83,11 +83,15 @@ impl Plan {
         let seed = whole("--seed", &or("--seed", &job.seed, "1"), 0, u64::MAX)?;
         let workers = job.workers.as_deref().map(workers).transpose()?;
         let memory = job.mem.as_deref().map(|text| flag("--mem", text)).transpose()?;
-        let profiles = job.profile.iter().map(|value| profile(value));
+        let profiles = job
+            .profile
+            .iter()
+            .map(|value| profile(value))
+            .collect::<Result<_, _>>()?;
         let plan = Self {
             latency,
             quantile,
-            // Last of the budgets: a value that is wrong is worth more to know than one that is missing.
+            // Last of all: a value that is wrong is worth more to know than one that is missing.
             peak: peak(job.peak.as_deref())?,
             memory,
             idle_memory,
@@ -95,7 +99,7 @@ impl Plan {
             headroom,
             workers,
             algorithms,
-            profiles: profiles.collect::<Result<_, _>>()?,
+            profiles,
             floor: job.floor.unwrap_or(Floor::Owasp),
             time_limit,
             seed,

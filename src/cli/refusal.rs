@@ -46,7 +46,15 @@ pub(super) fn explain(error: &clap::Error, args: &[OsString]) -> Failure {
             }
         }
         ErrorKind::TooManyValues => Failure::new(format!("{flag}: takes no value, but \"{value}\" was given")),
-        ErrorKind::ArgumentConflict => conflict(&argument, &context(ContextKind::PriorArg).unwrap_or_default()),
+        ErrorKind::ArgumentConflict => {
+            let prior = context(ContextKind::PriorArg).unwrap_or_default();
+            match context(ContextKind::InvalidSubcommand) {
+                // Any word after a flag of the main job: clap does not look further.
+                Some(word) => Failure::new(format!("\"{word}\": no subcommand goes with {}", name(&prior)))
+                    .hint("a subcommand comes first, then its own options"),
+                None => conflict(&argument, &prior),
+            }
+        }
         _ => first_line(error),
     }
 }

@@ -59,7 +59,7 @@ fn part(write: impl FnOnce(&mut Output) -> Result<(), Failure>) -> Result<Outcom
 
 /// SEAM: becomes `recommend.rs`. The order matters: everything that can be refused is refused before anything is measured.
 fn recommend(plan: &Plan) -> Result<Outcome, Failure> {
-    let _profiles = profiles::read(&plan.profiles)?;
     let _output = Output::open(plan.output.as_deref())?;
+    let _profiles = profiles::read(&plan.profiles)?;
     Err(Failure::new("measuring is not part of this build"))
 }

@@ -60,11 +60,12 @@ pub(super) fn render(rows: &[Row], budget: &Budget, attacker: &str, width: u16) 
     }
     for (at, column) in table.column_iter_mut().enumerate() {
         column.set_padding((0, 1));
-        if (FIRST_FIGURE..=LAST_FIGURE).contains(&at) {
+        let figure = (FIRST_FIGURE..=LAST_FIGURE).contains(&at);
+        if figure {
             column.set_cell_alignment(CellAlignment::Right);
         }
         // Figures are never broken over lines; names only where there is no room for them.
-        if at >= FIRST_FIGURE && at <= LAST_FIGURE || at == 0 && width >= ROOMY {
+        if figure || (at == 0 && width >= ROOMY) {
             column.set_constraint(ColumnConstraint::ContentWidth);
         }
     }

@@ -105,7 +105,7 @@ pub fn failure(failure: &Failure) {
 
 /// Help or version, which were asked for and so are data. A closed pipe is no failure.
 pub fn show(text: &str) {
-    let _ = write!(anstream::stdout(), "{text}");
+    let _ = writeln!(anstream::stdout(), "{}", text.trim_end());
 }
 
 fn labelled(label: &str, style: Style, text: impl Display) {
