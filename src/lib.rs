@@ -6,10 +6,12 @@
 pub mod arrivals;
 pub mod budget;
 pub mod caveat;
+pub mod export;
 pub mod measure;
 pub mod preset;
 pub mod queue;
 pub mod recommend;
+pub mod report;
 pub mod setting;
 pub mod stats;
 pub mod strength;
