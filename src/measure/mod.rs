@@ -7,6 +7,7 @@ mod driver;
 mod driver_tests;
 mod gate;
 mod memory;
+mod runner;
 mod serve;
 #[cfg(test)]
 mod testing;
@@ -14,6 +15,7 @@ mod testing;
 pub use caveats::{Thresholds, caveats};
 pub use counters::{CounterReading, disturbance};
 pub use driver::{Conditions, run};
+pub use runner::Runner;
 
 use crate::caveat::Caveat;
 use crate::setting::Setting;
