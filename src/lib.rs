@@ -6,6 +6,7 @@
 pub mod arrivals;
 pub mod budget;
 pub mod caveat;
+pub mod engine;
 pub mod export;
 pub mod measure;
 pub mod preset;
