@@ -5,6 +5,7 @@
 
 pub mod budget;
 pub mod caveat;
+pub mod host;
 pub mod measure;
 pub mod setting;
 pub mod units;
