@@ -3,6 +3,10 @@
 //! The names, types and order of the keys are a public interface: `docs/report.schema.json` states them, and
 //! `tests/schema.rs` holds both together. Struct fields are serialised in the order in which they stand here.
 
+mod build;
+
+pub use build::Context;
+
 use serde::{Deserialize, Serialize};
 
 use crate::budget::Budget;
