@@ -7,6 +7,7 @@ pub mod arrivals;
 pub mod budget;
 pub mod caveat;
 pub mod measure;
+pub mod queue;
 pub mod setting;
 pub mod stats;
 pub mod units;
