@@ -13,7 +13,7 @@ mod long_run;
 mod schedule;
 mod simulate;
 
-pub use interval::{Interval, Run, interval};
+pub use interval::{Interval, RESAMPLES, Run, interval};
 pub use long_run::{MAX_LOAD, long_run_quantile, smallest_workers};
 pub use schedule::{Schedule, choose_schedule};
 pub use simulate::{Served, latencies, loaded_demands, refused_by_bound, simulate};

@@ -1,14 +1,17 @@
 //! A schedule chosen to be typical.
 
-use super::long_run::resample;
+use super::long_run::repeat;
 use super::{Station, latencies, long_run_quantile, simulate};
-use crate::arrivals::{derive, generator, poisson, uniform};
-use crate::stats::quantile_in_place;
+use crate::arrivals::{derive, poisson};
+use crate::stats::{mean, quantile_in_place};
 
 /// How near the long-run quantile a chosen schedule's own should be, as a share of it.
 const NEAR: f64 = 0.03;
 /// Schedules to draw at most. At 80 % load about one in eight is near.
 const TRIES: u64 = 200;
+
+/// Phases of a quota's period that stand for all, as shares of it.
+const PHASES: [f64; 4] = [0.125, 0.375, 0.625, 0.875];
 
 /// Arrivals for a measurement, and what is known about them.
 #[derive(Debug, Clone, PartialEq)]
@@ -40,7 +43,7 @@ impl Schedule {
 /// says how far [`off`](Schedule::off) it is. `None` without a pool or with `n` of zero. Above
 /// [`MAX_LOAD`](super::MAX_LOAD) nothing is typical and the first schedule is returned.
 pub fn choose_schedule(station: &Station, rate: f64, n: usize, pool: &[f64], q: f64, seed: u64) -> Option<Schedule> {
-    let long_run = long_run_quantile(station, rate, pool, q, seed);
+    let long_run = long_run_quantile(station, rate, pool, q);
     let mut best: Option<Schedule> = None;
     for attempt in 0..TRIES {
         let next = draw(station, rate, n, pool, q, derive(seed, attempt))?;
@@ -63,12 +66,11 @@ impl Schedule {
 }
 
 fn draw(station: &Station, rate: f64, n: usize, pool: &[f64], q: f64, seed: u64) -> Option<Schedule> {
-    let arrivals = poisson(seed, rate, n);
-    let demands = resample(pool, n, &mut generator(derive(seed, 0)));
-    if demands.is_empty() {
+    if pool.is_empty() {
         return None;
     }
-    let simulated_quantile = quantile_of(station, &arrivals, &demands, q, seed)?;
+    let arrivals = poisson(seed, rate, n);
+    let simulated_quantile = quantile_on(station, &arrivals, &repeat(pool, n), q)?;
     Some(Schedule {
         arrivals,
         simulated_quantile,
@@ -76,15 +78,47 @@ fn draw(station: &Station, rate: f64, n: usize, pool: &[f64], q: f64, seed: u64)
     })
 }
 
-/// The quantile of latency on these arrivals, with a quota's period at a phase drawn from the seed.
-pub(super) fn quantile_of(station: &Station, arrivals: &[f64], demands: &[f64], q: f64, seed: u64) -> Option<f64> {
-    let mut seen = match station.cpus.quota {
-        None => latencies(arrivals, &simulate(station, arrivals, demands)),
-        Some(quota) => {
-            let phase = uniform(&mut generator(derive(seed, 1))) * quota.period_s;
-            let shifted: Vec<f64> = arrivals.iter().map(|t| t + phase).collect();
-            latencies(&shifted, &simulate(station, &shifted, demands))
-        }
+/// The quantile of latency on these arrivals; with a quota the mean over phases of its period, since nobody knows the
+/// phase a run will meet.
+pub(super) fn quantile_on(station: &Station, arrivals: &[f64], demands: &[f64], q: f64) -> Option<f64> {
+    let at_phase = |phase: f64| {
+        let shifted: Vec<f64> = arrivals.iter().map(|t| t + phase).collect();
+        quantile_in_place(&mut latencies(&shifted, &simulate(station, &shifted, demands)), q)
     };
-    quantile_in_place(&mut seen, q)
+    match station.cpus.quota {
+        None => at_phase(0.0),
+        Some(quota) => {
+            let quantiles: Option<Vec<f64>> = PHASES.iter().map(|share| at_phase(share * quota.period_s)).collect();
+            mean(&quantiles?)
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::queue::Cpus;
+
+    #[test]
+    fn a_chosen_schedule_is_typical() {
+        for (workers, rate) in [(1, 8.0), (2, 16.0), (9, 16.0), (2, 6.0)] {
+            let quota = None;
+            let station = Station::plain(workers, Cpus { affinity: 2, quota });
+            let schedule = choose_schedule(&station, rate, 200, &[0.1], 0.95, 1).unwrap();
+            assert!(schedule.is_typical(), "{workers} at {rate}: {:?}", schedule.off());
+            assert_eq!(schedule.arrivals.len(), 200);
+            let again = choose_schedule(&station, rate, 200, &[0.1], 0.95, 1).unwrap();
+            assert_eq!(schedule, again);
+        }
+    }
+
+    #[test]
+    fn nothing_is_typical_of_a_queue_that_grows() {
+        let quota = None;
+        let station = Station::plain(2, Cpus { affinity: 2, quota });
+        let schedule = choose_schedule(&station, 30.0, 200, &[0.1], 0.95, 1).unwrap();
+        assert_eq!((schedule.long_run, schedule.is_typical()), (None, false));
+        assert_eq!(choose_schedule(&station, 30.0, 0, &[0.1], 0.95, 1), None);
+        assert_eq!(choose_schedule(&station, 30.0, 200, &[], 0.95, 1), None);
+    }
 }
