@@ -99,7 +99,10 @@ impl Cgroups {
             return None;
         }
         let place = locate(survey.reader, &self.mounts, &self.membership, controller)?;
-        let path = String::from_utf8_lossy(&place.path).into_owned();
+        let path = match place.path.as_slice() {
+            b"" => "(none is listed)".to_owned(),
+            path => String::from_utf8_lossy(path).into_owned(),
+        };
         let controller = controller.to_owned();
         if place.outside {
             survey.warn(Caveat::CgroupOutsideNamespace {
