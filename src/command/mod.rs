@@ -1,6 +1,7 @@
 //! What the program does, one file a subcommand. A command computes; `terminal` prints, `output` writes.
 
 mod machine;
+pub mod probe;
 mod profiles;
 mod recommend;
 
