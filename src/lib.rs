@@ -5,6 +5,7 @@
 
 pub mod budget;
 pub mod caveat;
+pub mod hash_string;
 pub mod measure;
 pub mod preset;
 pub mod setting;
