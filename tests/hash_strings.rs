@@ -181,6 +181,21 @@ fn a_setting_stands_only_for_what_can_be_measured() {
 }
 
 #[test]
+fn a_users_name_may_come_first() {
+    for (text, kdf) in [
+        ("alice:{SHA}W6ph5Mm5Pz8GgiULbPgzG37mj9g=", "sha1"),
+        ("alice:$apr1$ZKObnR1.$qagmS9KLF6.HPQrQYM7rJ/", "apr1-md5"),
+        (
+            "root:$1$saltsalt$qjXMvbEw8oaL.CzflDtaK/:19000:0:99999:7:::",
+            "md5-crypt",
+        ),
+        ("daemon:*:19000:0:99999:7:::", ""),
+    ] {
+        assert_eq!(parse(text).map_or("", |s| s.kdf.name()), kdf, "{text}");
+    }
+}
+
+#[test]
 fn texts_that_are_no_hashes_are_unknown() {
     for text in [
         "",
@@ -196,6 +211,7 @@ fn texts_that_are_no_hashes_are_unknown() {
         "::",
         "a:b",
         "3|x",
+        "AAAA",
     ] {
         assert!(
             matches!(parse(text), Err(HashError::Unknown { .. })),

@@ -61,7 +61,10 @@ fn a_users_preset_is_listed_and_a_bad_one_refused() {
     assert!(stdout(&["presets", "--profile", path]).contains("house"));
     fs::write(path, text.replace("13", "3")).unwrap();
     let error = stderr(&["presets", "--profile", path]);
-    assert!(error.contains("house.toml: preset \"house\": cost \"3\": below the minimum 4"), "{error}");
+    assert!(
+        error.contains("house.toml: preset \"house\": cost \"3\": below the minimum 4"),
+        "{error}"
+    );
     assert!(stderr(&["presets", "--profile", "/nosuch.toml"]).contains("no such file"));
     assert!(stderr(&["presets", "--profile", "/dev/zero"]).contains("larger than 1 MiB"));
 }
@@ -83,8 +86,15 @@ fn another_attacker_changes_the_guesses_but_not_the_floor() {
 
 #[test]
 fn a_damaged_hash_is_refused_with_a_reason_and_not_repeated() {
-    let error = stderr(&["strength", "bcrypt:12", "$2b$12$ffEENR8BUIVmQ1KOv1ykpez9Gb6aC14vQvNzuJ3lyLxDPXcCw3hY"]);
-    assert!(error.contains("argument 2: not a valid bcrypt hash: salt and hash have 52 characters"), "{error}");
+    let error = stderr(&[
+        "strength",
+        "bcrypt:12",
+        "$2b$12$ffEENR8BUIVmQ1KOv1ykpez9Gb6aC14vQvNzuJ3lyLxDPXcCw3hY",
+    ]);
+    assert!(
+        error.contains("argument 2: not a valid bcrypt hash: salt and hash have 52 characters"),
+        "{error}"
+    );
     assert!(!error.contains("ffEENR8"), "{error}");
     assert!(stderr(&["strength", "bcrypt:40"]).contains("above the maximum 31"));
 }

@@ -107,6 +107,7 @@ fn explain_all(subjects: &[Subject], attacker: &Attacker, out: &mut dyn Write) -
                     line(out, "preset", name)?;
                 }
                 explain(setting, attacker, out)?;
+                remark(&remarks(setting), out)?;
             }
             Subject::Hash(stored) => explain_hash(stored, attacker, out)?,
         }
@@ -144,7 +145,13 @@ fn explain_hash(stored: &Stored, attacker: &Attacker, out: &mut dyn Write) -> io
         line(out, "hashed first", prehash.name())?;
     }
     match &stored.setting {
-        Some(setting) => explain(setting, attacker, out)?,
+        Some(setting) => {
+            explain(setting, attacker, out)?;
+            // A digest of the password never exceeds bcrypt's 72 bytes.
+            if stored.prehash.is_none() {
+                remark(&remarks(setting), out)?;
+            }
+        }
         None => {
             line(out, "parameters", &cost(stored.cost))?;
             line(
@@ -184,22 +191,22 @@ fn explain(setting: &Setting, attacker: &Attacker, out: &mut dyn Write) -> io::R
     let figure = |f: &strength::Figure| format!("{} ({})", PerSecond(f.per_s), f.label);
     let dollars = attacker.dollars_per_2_32(setting);
     line(out, "guesses", &format!("{} at most", figure(&guesses.bound)))?;
-    if guesses.tools == guesses.bound {
-        line(out, "basis", &guesses.bound.why)?;
-        line(out, "2^32 guesses", &format!("${}", Short(dollars.bound)))?;
+    let cost = if guesses.tools == guesses.bound {
+        format!("${}", Short(dollars.bound))
     } else {
         line(
             out,
             "",
             &format!("{} with today's public tools", figure(&guesses.tools)),
         )?;
-        let cost = format!(
+        format!(
             "${} at least, ${} with today's public tools",
             Short(dollars.bound),
             Short(dollars.tools)
-        );
-        line(out, "2^32 guesses", &cost)?;
-    }
+        )
+    };
+    line(out, "basis", &guesses.bound.why)?;
+    line(out, "2^32 guesses", &cost)?;
     let algorithm = setting.algorithm();
     let ratio = Short(strength::floor_ratio(setting));
     line(
@@ -221,10 +228,11 @@ fn explain(setting: &Setting, attacker: &Attacker, out: &mut dyn Write) -> io::R
         "floor",
         &format!("{place}: {}", strength::floor_in_words(algorithm)),
     )?;
-    for remark in remarks(setting) {
-        line(out, "note", &remark)?;
-    }
     Ok(())
+}
+
+fn remark(remarks: &[String], out: &mut dyn Write) -> io::Result<()> {
+    remarks.iter().try_for_each(|remark| line(out, "note", remark))
 }
 
 /// The parameters, one a line.
@@ -366,6 +374,7 @@ mod tests {
     #[test]
     fn effective_memory_is_told() {
         let text = explained(&["argon2id:m=65537,t=1,p=3"], "").unwrap();
+        assert!(text.contains("  basis         at most 98 %"), "{text}");
         assert!(text.contains("only 65532 KiB (64 MiB) are filled"), "{text}");
     }
 

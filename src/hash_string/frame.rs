@@ -6,6 +6,9 @@ use super::{Cost, HashError, Kdf, Prehash, Read, Stored, argon2, bcrypt, crypt, 
 /// Longest text that is looked at, in bytes. Keycloak's JSON is the longest form, with well under 1000.
 const MAX_LEN: usize = 4096;
 
+/// Bytes of ASP.NET's header, before the salt.
+const ASPNET_HEADER: usize = 13;
+
 /// Reads a stored hash. Blanks around it are ignored.
 ///
 /// # Errors
@@ -145,7 +148,12 @@ fn plain(text: &str) -> Result<Stored, HashError> {
     }
     // htpasswd and shadow: the user's name comes first, in shadow more fields follow.
     if let Some((_user, rest)) = text.split_once(':') {
-        return inner(rest.split(':').next().unwrap_or_default());
+        let hash = rest.split(':').next().unwrap_or_default();
+        return if hash.starts_with('{') {
+            braced(hash)
+        } else {
+            inner(hash)
+        };
     }
     last_guess(text)
 }
@@ -178,7 +186,7 @@ fn last_guess(text: &str) -> Result<Stored, HashError> {
     }
     match encoding::base64(text, STANDARD, Padding::Full) {
         // The marker is followed by a 32-bit number below 256, or by 48 bytes: anything else is not ASP.NET's.
-        Ok(bytes) if bytes.first() == Some(&0) || bytes.get(1..4) == Some(&[0, 0, 0]) => {
+        Ok(bytes) if bytes.len() > ASPNET_HEADER && (bytes[0] == 0 || bytes[1..4] == [0, 0, 0]) => {
             named("pbkdf2", pbkdf2::aspnet(&bytes))
         }
         _ => Err(unknown("no prefix that is known")),
