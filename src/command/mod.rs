@@ -1,9 +1,12 @@
 //! What the program does, one file a subcommand. A command computes; `terminal` prints, `output` writes.
 
 mod machine;
+pub mod presets;
 pub mod probe;
 mod profiles;
 mod recommend;
+pub mod sources;
+pub mod strength;
 
 use std::io;
 use std::process::ExitCode;
