@@ -3,7 +3,7 @@
 use hashtune::budget::Budget;
 use hashtune::measure::{Disturbance, Load, Measure, MeasureError, Measurement, PeakMemory, Sample, Silent};
 use hashtune::queue::{self, Cpus, Quota, Station};
-use hashtune::recommend::{Answer, Basis, Outcome, Recommendation, Request, recommend};
+use hashtune::recommend::{Answer, Basis, Bounds, Effort, Outcome, Recommendation, Request, recommend};
 use hashtune::setting::{Algorithm, Setting};
 use hashtune::strength::{Attacker, TIE_BAND, at_or_above_floor};
 use hashtune::units::{Bytes, Millis, Rate, Share};
@@ -197,8 +197,8 @@ fn request(budget: Budget, cpus: Cpus) -> Request {
         presets: presets
             .map(|(name, text)| (name.to_owned(), text.parse().unwrap()))
             .to_vec(),
-        max_lanes: 64,
-        below_floor: false,
+        bounds: Bounds::default(),
+        effort: Effort::Full,
         attacker: Attacker::builtin().clone(),
         fresh_from_kib: Some(FRESH_FROM_KIB),
         seed: 7,
@@ -383,8 +383,7 @@ fn proposed(budget: Budget, cpus: Cpus) -> Option<(f64, f64)> {
     }
     let space = Space {
         presets: Vec::new(),
-        max_lanes: request.max_lanes,
-        below_floor: false,
+        bounds: request.bounds,
     };
     let mut planner = Planner::new(budget, request.usable_cpus, cpus);
     propose(

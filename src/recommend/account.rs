@@ -109,7 +109,7 @@ impl Session<'_> {
     }
 
     fn allowed(&self, setting: &Setting) -> bool {
-        self.request.below_floor || at_or_above_floor(setting)
+        self.request.bounds.below_floor || at_or_above_floor(setting)
     }
 
     /// Names the next best that should fit: of the same family the strongest, else of the next family.

@@ -171,8 +171,7 @@ impl Session<'_> {
     pub(super) fn space(&self) -> Space {
         Space {
             presets: self.request.presets.iter().map(|(_, s)| *s).collect(),
-            max_lanes: self.request.max_lanes,
-            below_floor: self.request.below_floor,
+            bounds: self.request.bounds,
         }
     }
 

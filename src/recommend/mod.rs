@@ -13,9 +13,10 @@ mod simulated;
 
 pub use confirm::{Basis, Evidence};
 pub use cost::CostModel;
+pub use grid::MAX_PASSES;
 pub use plan::{AIM, Assessment, Planner};
 pub use remedy::Remedy;
-pub use search::{Proposal, Space, propose};
+pub use search::{Bounds, Proposal, Space, propose};
 pub use session::recommend;
 
 use crate::budget::Budget;
@@ -38,10 +39,10 @@ pub struct Request {
     pub algorithms: Vec<Algorithm>,
     /// Named settings to judge beside the tuned ones.
     pub presets: Vec<(String, Setting)>,
-    /// Most lanes of a tuned setting.
-    pub max_lanes: u32,
-    /// Whether a setting under the family's floor may be recommended.
-    pub below_floor: bool,
+    /// Which tuned settings may be proposed.
+    pub bounds: Bounds,
+    /// How much to measure.
+    pub effort: Effort,
     /// Assumed attacker.
     pub attacker: Attacker,
     /// Smallest Argon2 memory, in KiB, that comes as fresh pages (`None`: all alike).
@@ -50,6 +51,16 @@ pub struct Request {
     pub seed: u64,
     /// Seconds that the whole run may take.
     pub time_limit_s: f64,
+}
+
+/// How much to measure.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub enum Effort {
+    /// At least 10 s and 200 arrivals at the peak.
+    #[default]
+    Full,
+    /// Half of that, and shorter calibration: wider intervals.
+    Quick,
 }
 
 impl Request {

@@ -4,7 +4,7 @@ use super::confirm::lone_wall;
 use super::cost::{CostModel, calibration};
 use super::plan::Planner;
 use super::search;
-use super::{Outcome, Request};
+use super::{Effort, Outcome, Request};
 use crate::caveat::Caveat;
 use crate::measure::{Load, Measure, MeasureError, Measurement, Observer};
 use crate::setting::{Algorithm, Setting};
@@ -118,7 +118,7 @@ impl Session<'_> {
         if algorithm != Algorithm::Argon2id {
             return Vec::new();
         }
-        let lanes = super::grid::lanes(self.request.usable_cpus, self.request.max_lanes);
+        let lanes = super::grid::lanes(self.request.usable_cpus, self.request.bounds.max_lanes);
         let wide = lanes.into_iter().filter(|p| *p > 1);
         wide.filter_map(|p| crate::setting::Argon2id::new(47_104, 1, p).ok())
             .map(Setting::Argon2id)
@@ -159,9 +159,11 @@ impl Session<'_> {
         } else {
             busy
         };
-        let (rounds, seconds, lone) = match depth {
-            Depth::Rough => (4, 0.4, 3),
-            Depth::Close => (24, 1.5, 8),
+        let (rounds, seconds, lone) = match (depth, self.request.effort) {
+            (Depth::Rough, Effort::Full) => (4, 0.4, 3),
+            (Depth::Rough, Effort::Quick) => (2, 0.2, 2),
+            (Depth::Close, Effort::Full) => (24, 1.5, 8),
+            (Depth::Close, Effort::Quick) => (10, 0.6, 4),
         };
         let closed = Load::Closed {
             clients,

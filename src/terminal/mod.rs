@@ -63,6 +63,15 @@ impl Terminal {
         }
     }
 
+    /// Where the time went.
+    pub fn timings(self, timings: &[(String, f64)]) {
+        let total: f64 = timings.iter().map(|(_, seconds)| seconds).sum();
+        for (stage, seconds) in timings {
+            line(&format!("{seconds:7.2} s  {}", escaped(stage)));
+        }
+        line(&format!("{total:7.2} s  in all"));
+    }
+
     /// The recommendation in five lines.
     pub fn recommendation(self, report: &Report, runner_up: Option<&str>) {
         if self.quiet {
