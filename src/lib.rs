@@ -5,6 +5,7 @@
 
 pub mod budget;
 pub mod caveat;
+pub mod engine;
 pub mod measure;
 pub mod preset;
 pub mod setting;
