@@ -7,6 +7,9 @@ fn hex(bytes: &[u8]) -> String {
     bytes.iter().map(|b| format!("{b:02x}")).collect()
 }
 
+type ScryptVector = (&'static [u8], &'static [u8], u64, u32, u32, &'static str);
+type Pbkdf2Vector = (Digest, &'static [u8], &'static [u8], u32, &'static str);
+
 const FRESH: Behaviour = Behaviour {
     kept: false,
     huge: false,
@@ -155,7 +158,7 @@ fn bcrypt_refuses_what_it_would_cut_off() {
 
 #[test]
 fn scrypt_rfc_7914_section_12() {
-    let vectors: [(&[u8], &[u8], u64, u32, u32, &str); 3] = [
+    let vectors: [ScryptVector; 3] = [
         (
             b"",
             b"",
@@ -195,7 +198,7 @@ fn scrypt_rfc_7914_section_12() {
 /// SHA-256: RFC 7914, section 11. SHA-512: the widely published counterpart of RFC 6070's vectors.
 #[test]
 fn pbkdf2_vectors() {
-    let vectors: [(Digest, &[u8], &[u8], u32, &str); 5] = [
+    let vectors: [Pbkdf2Vector; 5] = [
         (
             Digest::Sha256,
             b"passwd",
