@@ -253,7 +253,11 @@ fn keep(facts: &PageFacts) -> Advice {
 }
 
 fn both(facts: &PageFacts) -> Advice {
-    let (tunables, applies) = keeping(facts);
+    // In threads always with the one arena: in arenas of their own glibc asks for no huge pages.
+    let (tunables, applies) = match facts.threads {
+        HashThreads::Many => (format!("{ONE_ARENA}:{KEEP}"), "hashes run in threads"),
+        HashThreads::Single | HashThreads::Unknown => keeping(facts),
+    };
     let tunables = format!("{HUGE}:{tunables}");
     Advice {
         code: "hugetlb-keep",

@@ -6,10 +6,13 @@
 //! to provide them again. musl maps everything from 128 KiB; other allocators have rules of their own. Hence a probe.
 
 use std::alloc::{GlobalAlloc, Layout, System};
+#[cfg(target_env = "gnu")]
+use std::ffi::{CStr, c_char};
 use std::fs;
 use std::hint::black_box;
 use std::ptr;
 
+use super::advice::Libc;
 use crate::units::Bytes;
 
 /// Largest size that is probed. No common C library keeps more.
@@ -82,6 +85,27 @@ fn minor_faults() -> u64 {
     // The command's name may hold spaces and brackets: count from the last bracket, which ends field 2.
     let rest = stat.rsplit_once(')').map_or("", |(_, rest)| rest);
     rest.split_whitespace().nth(7).and_then(|f| f.parse().ok()).unwrap_or(0)
+}
+
+/// The C library that this program runs with: the version found, not the one it was built for.
+#[cfg(target_env = "gnu")]
+pub fn libc() -> Libc {
+    unsafe extern "C" {
+        safe fn gnu_get_libc_version() -> *const c_char;
+    }
+    // SAFETY: gnu_get_libc_version(3) returns a static string that ends with a zero byte.
+    let version = unsafe { CStr::from_ptr(gnu_get_libc_version()) };
+    Libc::from_glibc_version(&version.to_string_lossy())
+}
+
+/// The C library that this program runs with.
+#[cfg(not(target_env = "gnu"))]
+pub const fn libc() -> Libc {
+    if cfg!(target_env = "musl") {
+        Libc::Musl
+    } else {
+        Libc::Other
+    }
 }
 
 /// Returns the probe's pages to the system: glibc would keep them until the process ends.

@@ -11,6 +11,7 @@ mod memory;
 mod native;
 pub mod worker;
 
+pub use malloc::libc;
 pub use native::Native;
 
 use std::fmt;

@@ -20,6 +20,8 @@ TUNABLES = {
     "hugetlb": "glibc.malloc.hugetlb=1",
     "kept": "glibc.malloc.mmap_max=0:glibc.malloc.trim_threshold=8589934592",
     "kept-arena1": "glibc.malloc.arena_max=1:glibc.malloc.mmap_max=0:glibc.malloc.trim_threshold=8589934592",
+    "huge-kept": "glibc.malloc.hugetlb=1:glibc.malloc.arena_max=1"
+    ":glibc.malloc.mmap_max=0:glibc.malloc.trim_threshold=8589934592",
     "fresh": "glibc.malloc.mmap_threshold=131072",
 }
 SETTINGS = "19456/2/1,32256/1/1,32768/1/1,47104/1/1,65536/3/1,102400/2/8"
