@@ -1,18 +1,24 @@
-//! A stand-in for the command line: only the hidden `worker`.
+//! `hashtune`: which password-hash setting is the strongest that this machine can really serve?
 
-use std::io;
+mod cli;
+mod command;
+mod failure;
+mod interrupt;
+mod output;
+mod terminal;
+
+use std::env;
 use std::process::ExitCode;
 
-use hashtune::engine::worker;
-
 fn main() -> ExitCode {
-    if std::env::args().nth(1).as_deref() != Some("worker") {
-        return ExitCode::from(2);
-    }
-    // Without it the end of stdin still ends the worker.
-    let _ = worker::die_with_parent();
-    match worker::serve(io::stdin().lock(), io::stdout().lock()) {
-        Ok(()) => ExitCode::SUCCESS,
-        Err(_) => ExitCode::from(2),
+    let done = interrupt::install()
+        .and_then(|()| cli::parse(env::args_os()))
+        .and_then(command::run);
+    match done {
+        Ok(outcome) => outcome.into(),
+        Err(failure) => {
+            terminal::failure(&failure);
+            ExitCode::from(2)
+        }
     }
 }

@@ -60,7 +60,7 @@ pub enum Load {
 }
 
 /// One hash. Instants in seconds from the start of the measurement.
-#[derive(Debug, Clone, Copy, PartialEq)]
+#[derive(Debug, Clone, Copy, PartialEq, Default)]
 pub struct Sample {
     /// When it was due.
     pub scheduled: f64,

@@ -1,11 +1,11 @@
 //! A proposal measured at the peak, or simulated from its measured hashes where the peak is too low to measure.
 
-use super::plan::{AIM, Planner};
+use super::plan::AIM;
 use super::search::Proposal;
 use super::session::Session;
 use crate::caveat::Caveat;
 use crate::measure::{Load, MeasureError, Measurement, PeakMemory};
-use crate::queue::{self, Interval, Station};
+use crate::queue::{self, Interval};
 use crate::units::Rate;
 use crate::verdict::{self, Ceiling, Cost, Limit, Verdict};
 
@@ -16,12 +16,6 @@ const SECONDS: f64 = 10.0;
 /// Most seconds of arrivals, and the share of the time limit that they may take.
 const SLICE_S: f64 = 20.0;
 const SLICE_SHARE: f64 = 0.34;
-/// Hashes taken alone where the peak is simulated.
-const LONE_HASHES: u32 = 60;
-/// Bursts of two beside them.
-const BURSTS: u32 = 4;
-/// Schedules simulated for the interval.
-const RESAMPLES: usize = 200;
 
 /// Where the latency at the peak comes from.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -101,7 +95,10 @@ struct Offer {
 fn offer(peak: Rate, time_limit_s: f64) -> Offer {
     let slice_s = SLICE_S.min(SLICE_SHARE * time_limit_s);
     let wanted = (peak.per_s() * SECONDS.min(slice_s)).max(ARRIVALS).ceil();
-    Offer { rate: peak.per_s().max(wanted / slice_s), arrivals: wanted as usize }
+    Offer {
+        rate: peak.per_s().max(wanted / slice_s),
+        arrivals: wanted as usize,
+    }
 }
 
 impl Session<'_> {
@@ -130,7 +127,9 @@ impl Session<'_> {
     /// Whether the setting should fit even at a rate above the peak; fitting there proves the peak.
     fn proves_at(&mut self, proposal: &Proposal, rate: f64) -> bool {
         let limit = AIM * self.request.budget.latency.as_s();
-        self.planner.latency(&proposal.cost, proposal.workers, rate).is_some_and(|l| l <= limit)
+        self.planner
+            .latency(&proposal.cost, proposal.workers, rate)
+            .is_some_and(|l| l <= limit)
     }
 
     fn peak_memory(&mut self, proposal: &Proposal) -> Result<PeakMemory, MeasureError> {
@@ -141,7 +140,12 @@ impl Session<'_> {
                 budget.idle_memory = crate::units::Bytes(0);
                 let bytes = verdict::memory(&proposal.setting, proposal.workers, &budget);
                 let caveats = vec![Caveat::MemoryApproximate { why }];
-                Ok(PeakMemory { bytes, source: "estimate".into(), caveats, ..PeakMemory::default() })
+                Ok(PeakMemory {
+                    bytes,
+                    source: "estimate".into(),
+                    caveats,
+                    ..PeakMemory::default()
+                })
             }
             other => other,
         }
@@ -150,8 +154,18 @@ impl Session<'_> {
     fn memory_missed(&self, peak_memory: &PeakMemory) -> Option<Missed> {
         let allowed = self.request.budget.hash_memory();
         let by = peak_memory.bytes.as_f64() / allowed.as_f64();
-        let reason = format!("measured peak memory {} is over the {allowed} left for hashes", peak_memory.bytes);
-        (by > 1.0).then(|| Missed { verdict: Verdict::Exceeds { limit: Limit::Memory, by, reason }, factor: 1.0 })
+        let reason = format!(
+            "measured peak memory {} is over the {allowed} left for hashes",
+            peak_memory.bytes
+        );
+        (by > 1.0).then_some(Missed {
+            verdict: Verdict::Exceeds {
+                limit: Limit::Memory,
+                by,
+                reason,
+            },
+            factor: 1.0,
+        })
     }
 
     /// Poisson arrivals on a schedule chosen to be typical, and the interval of the long-run quantile.
@@ -163,22 +177,36 @@ impl Session<'_> {
         peak_memory: PeakMemory,
     ) -> Result<Confirmed, MeasureError> {
         let budget = self.request.budget;
-        self.stage(&format!("{} at {}/s", proposal.setting, offer.rate), offer.arrivals as f64 / offer.rate);
+        self.stage(
+            &format!("{} at {}/s", proposal.setting, offer.rate),
+            offer.arrivals as f64 / offer.rate,
+        );
         let station = self.planner.station(&proposal.cost, proposal.workers);
         let pool = demands(lone, proposal.cost.loaded_s);
         let seed = self.request.seed;
         let schedule = queue::choose_schedule(&station, offer.rate, offer.arrivals, &pool, budget.quantile, seed);
-        let load = Load::Open { arrivals: schedule.arrivals.clone(), workers: proposal.workers };
+        let Some(schedule) = schedule else {
+            return Ok(out_of_time("a schedule of arrivals"));
+        };
+        let load = Load::Open {
+            arrivals: schedule.arrivals.clone(),
+            workers: proposal.workers,
+        };
         let run = self.world.measure(&proposal.setting, &load)?;
-        let arrivals = &schedule.arrivals[..run.samples.len().min(schedule.arrivals.len())];
-        if arrivals.len() < offer.arrivals {
+        if run.samples.len() < offer.arrivals {
             return Ok(out_of_time("all arrivals at the peak"));
         }
-        // Fed with the run's own CPU times, which hold what contention there was: no further correction.
-        let own = Station { alone_ratio: 1.0, ..station };
-        let served = demands(&run, run.cpu_per_hash());
-        let latency =
-            queue::interval(&own, arrivals, &run.latencies(), &served, offer.rate, budget.quantile, seed, RESAMPLES);
+        let cpu = demands(&run, run.cpu_per_hash());
+        let seen = queue::Run {
+            arrivals: &schedule.arrivals,
+            latencies: &run.latencies(),
+            cpu: &cpu,
+            rate: offer.rate,
+        };
+        let latency = queue::interval(&station, &seen, budget.quantile, seed, queue::RESAMPLES);
+        let Some(latency) = latency else {
+            return Ok(endless());
+        };
         self.keep_caveats(&run.caveats);
         let ceiling = self.planner.ceiling(&proposal.cost, proposal.workers);
         let evidence = Evidence {
@@ -193,58 +221,11 @@ impl Session<'_> {
             seconds: run.wall_s,
             refused: refused(&run, proposal.workers, max_queued(&ceiling, &budget, proposal.workers)),
         };
-        Ok(self.judge(evidence, schedule.long_run))
-    }
-
-    /// The peak simulated from lone hashes and pairs, where too few logins arrive to measure it.
-    fn simulate_peak(
-        &mut self,
-        proposal: &Proposal,
-        lone: &Measurement,
-        peak_memory: PeakMemory,
-    ) -> Result<Confirmed, MeasureError> {
-        let budget = self.request.budget;
-        let expected_s = f64::from(LONE_HASHES + BURSTS) * mean_wall(lone);
-        if expected_s > self.remaining_s() {
-            return Ok(out_of_time(&format!("{LONE_HASHES} hashes of {:.2} s", mean_wall(lone))));
-        }
-        self.stage(&format!("{} alone and in pairs", proposal.setting), expected_s);
-        let singles = self.world.measure(&proposal.setting, &Load::Single { hashes: LONE_HASHES })?;
-        if singles.samples.len() < LONE_HASHES as usize {
-            return Ok(out_of_time(&format!("{LONE_HASHES} hashes alone")));
-        }
-        let pairs = self.world.measure(&proposal.setting, &Load::Burst { size: 2, rounds: BURSTS })?;
-        self.keep_caveats(&singles.caveats);
-        self.keep_caveats(&pairs.caveats);
-        let peak = budget.peak;
-        self.keep_caveats(&[Caveat::SimulatedPeak { peak, hashes: singles.samples.len() }]);
-        let loaded_s = pairs.cpu_per_hash().max(singles.cpu_per_hash());
-        let cost = Cost { loaded_s, alone_ratio: singles.cpu_per_hash() / loaded_s, lanes: proposal.cost.lanes };
-        let station = self.planner.station(&cost, proposal.workers);
-        let pool = demands(&singles, loaded_s);
-        let latency = queue::simulated_interval(&station, peak.per_s(), &pool, budget.quantile, self.request.seed);
-        let Some(latency) = latency else {
-            let verdict = Verdict::Undecided { why: "the queue would grow without end".into() };
-            return Ok(Confirmed::No(Missed { verdict, factor: 1.5 }));
-        };
-        let evidence = Evidence {
-            basis: Basis::Simulated,
-            rate_per_s: peak.per_s(),
-            latency,
-            single_s: lone_wall(&singles),
-            cost,
-            ceiling: self.planner.ceiling(&cost, proposal.workers),
-            peak_memory,
-            arrivals: singles.samples.len(),
-            seconds: singles.wall_s,
-            refused: 0,
-        };
-        let predicted = self.planner.latency(&proposal.cost, proposal.workers, peak.per_s());
-        Ok(self.judge(evidence, predicted.unwrap_or(f64::INFINITY)))
+        Ok(self.judge(evidence, schedule.long_run.unwrap_or(f64::INFINITY)))
     }
 
     /// Whether the interval's upper end, the ceiling and the memory keep the budget.
-    fn judge(&self, evidence: Evidence, predicted_s: f64) -> Confirmed {
+    pub(super) fn judge(&self, evidence: Evidence, predicted_s: f64) -> Confirmed {
         let budget = &self.request.budget;
         let limits = [
             verdict::peak_verdict(&evidence.ceiling, budget, self.request.usable_cpus),
@@ -254,13 +235,16 @@ impl Session<'_> {
             None => Confirmed::Yes(Box::new(evidence)),
             Some(verdict) => {
                 let factor = (evidence.latency.high / predicted_s).max(1.0);
-                Confirmed::No(Missed { verdict, factor: if factor.is_finite() { factor } else { 1.0 } })
+                Confirmed::No(Missed {
+                    verdict,
+                    factor: if factor.is_finite() { factor } else { 1.0 },
+                })
             }
         }
     }
 }
 
-fn out_of_time(what: &str) -> Confirmed {
+pub(super) fn out_of_time(what: &str) -> Confirmed {
     Confirmed::Unknown {
         why: format!("the time limit leaves no room for {what}"),
         hint: "raise --time-limit".into(),
@@ -279,7 +263,9 @@ pub(super) fn demands(run: &Measurement, mean_s: f64) -> Vec<f64> {
         vec![1.0; run.samples.len()]
     };
     let mean = own.iter().sum::<f64>() / own.len() as f64;
-    own.iter().map(|x| if mean > 0.0 { x / mean * mean_s } else { mean_s }).collect()
+    own.iter()
+        .map(|x| if mean > 0.0 { x / mean * mean_s } else { mean_s })
+        .collect()
 }
 
 /// Median wall time of lone hashes.
@@ -287,10 +273,6 @@ pub(super) fn lone_wall(lone: &Measurement) -> f64 {
     let mut walls: Vec<f64> = lone.samples.iter().map(|s| s.finished - s.started).collect();
     walls.sort_by(f64::total_cmp);
     walls[walls.len() / 2]
-}
-
-fn mean_wall(lone: &Measurement) -> f64 {
-    lone.samples.iter().map(|s| s.finished - s.started).sum::<f64>() / lone.samples.len() as f64
 }
 
 /// `floor(ceiling x budget) - workers`: the last admitted login still keeps the budget.
@@ -301,9 +283,18 @@ pub fn max_queued(ceiling: &Ceiling, budget: &crate::budget::Budget, workers: u3
 
 /// Arrivals that would have found the bound reached.
 fn refused(run: &Measurement, workers: u32, max_queued: u32) -> usize {
-    let bound = (workers + max_queued) as usize;
-    let arrived = run.samples.iter().map(|s| s.scheduled);
-    arrived.filter(|at| run.samples.iter().filter(|s| s.scheduled < *at && s.finished > *at).count() >= bound).count()
+    let arrivals: Vec<f64> = run.samples.iter().map(|s| s.scheduled).collect();
+    let ends: Vec<f64> = run.samples.iter().map(|s| s.finished).collect();
+    queue::refused_by_bound(&arrivals, &ends, workers, max_queued)
+}
+
+/// A queue that does not settle: the proposal is far too slow.
+pub(super) fn endless() -> Confirmed {
+    let why = "the queue would grow without end".into();
+    Confirmed::No(Missed {
+        verdict: Verdict::Undecided { why },
+        factor: 1.5,
+    })
 }
 
 #[cfg(test)]
@@ -313,8 +304,26 @@ mod tests {
     #[test]
     fn a_low_peak_is_measured_at_the_lowest_rate_that_gives_enough_arrivals() {
         let at = |per_s: f64| offer(Rate::new(per_s).unwrap(), 60.0);
-        assert_eq!(at(20.0), Offer { rate: 20.0, arrivals: 200 });
-        assert_eq!(at(100.0), Offer { rate: 100.0, arrivals: 1000 });
-        assert_eq!(at(2.0), Offer { rate: 10.0, arrivals: 200 });
+        assert_eq!(
+            at(20.0),
+            Offer {
+                rate: 20.0,
+                arrivals: 200
+            }
+        );
+        assert_eq!(
+            at(100.0),
+            Offer {
+                rate: 100.0,
+                arrivals: 1000
+            }
+        );
+        assert_eq!(
+            at(2.0),
+            Offer {
+                rate: 10.0,
+                arrivals: 200
+            }
+        );
     }
 }
