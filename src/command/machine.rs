@@ -121,6 +121,8 @@ fn counters(host: &Host) -> CounterReading {
         throttled_s: throttle.seconds,
         steal_s: seconds(jiffies.steal),
         busy_s: seconds(jiffies.busy),
+        memory_stall_s: now.memory_pressure.map_or(0.0, |p| p.some_us as f64 / 1e6),
+        mhz: now.mhz.unwrap_or(0.0),
         cpus: host.online_cpus.unwrap_or(0),
     }
 }
