@@ -102,7 +102,11 @@ impl Cost {
 
     /// CPU seconds of one hash when `busy` of `cpus` CPUs are hashing.
     pub fn at(&self, busy: f64, cpus: f64) -> f64 {
-        let crowd = if cpus > 1.0 { ((busy - 1.0) / (cpus - 1.0)).clamp(0.0, 1.0) } else { 1.0 };
+        let crowd = if cpus > 1.0 {
+            ((busy - 1.0) / (cpus - 1.0)).clamp(0.0, 1.0)
+        } else {
+            1.0
+        };
         self.loaded_s * (self.alone_ratio + (1.0 - self.alone_ratio) * crowd)
     }
 }
@@ -122,7 +126,10 @@ impl Ceiling {
     /// The ceiling of a setting's cost on `usable` CPUs with `workers` in flight and `app_s` CPU seconds beside the hash.
     pub fn new(cost: &Cost, usable: f64, workers: u32, app_s: f64) -> Self {
         let cpus = usable.min(f64::from(workers) * cost.lanes);
-        Self { cpus, login_s: cost.at(cpus, usable) + app_s }
+        Self {
+            cpus,
+            login_s: cost.at(cpus, usable) + app_s,
+        }
     }
 
     /// Logins a second.
@@ -143,7 +150,10 @@ pub const PER_HASH_OVERHEAD: Bytes = Bytes(128 << 10);
 
 /// `idle + workers x (memory_cost + overhead)`.
 pub fn memory(setting: &Setting, workers: u32, budget: &Budget) -> Bytes {
-    let each = setting.memory_cost().0.saturating_add(PER_HASH_OVERHEAD.0 * u64::from(setting.lanes()));
+    let each = setting
+        .memory_cost()
+        .0
+        .saturating_add(PER_HASH_OVERHEAD.0 * u64::from(setting.lanes()));
     Bytes(budget.idle_memory.0.saturating_add(each.saturating_mul(workers.into())))
 }
 
@@ -153,12 +163,20 @@ pub fn memory_verdict(setting: &Setting, workers: u32, budget: &Budget) -> Optio
     if need <= allowed {
         return None;
     }
-    let idle = if budget.idle_memory.0 > 0 { " with the idle service" } else { "" };
+    let idle = if budget.idle_memory.0 > 0 {
+        " with the idle service"
+    } else {
+        ""
+    };
     let reason = format!(
         "{workers} in flight hold {need}{idle}, over the {allowed} of --mem less headroom; it would take --mem {}",
         CeilMib(need.as_f64() / (1.0 - budget.headroom.0)),
     );
-    Some(Verdict::Exceeds { limit: Limit::Memory, by: need.as_f64() / allowed.as_f64(), reason })
+    Some(Verdict::Exceeds {
+        limit: Limit::Memory,
+        by: need.as_f64() / allowed.as_f64(),
+        reason,
+    })
 }
 
 /// The peak limit: `None` when it holds.
@@ -180,7 +198,11 @@ pub fn peak_verdict(ceiling: &Ceiling, budget: &Budget, usable: f64) -> Option<V
         Short(served),
         budget.peak,
     );
-    Some(Verdict::Exceeds { limit: Limit::Peak, by, reason })
+    Some(Verdict::Exceeds {
+        limit: Limit::Peak,
+        by,
+        reason,
+    })
 }
 
 /// The latency limit for a quantile of `latency_s` seconds (`None`: the queue grows without end).
@@ -189,15 +211,27 @@ pub fn latency_verdict(latency_s: Option<f64>, basis: &str, budget: &Budget) -> 
     let quantile = Quantile(budget.quantile);
     let Some(latency_s) = latency_s else {
         let reason = format!("at {} the queue would grow without end", budget.peak);
-        return Some(Verdict::Exceeds { limit: Limit::Latency, by: f64::INFINITY, reason });
+        return Some(Verdict::Exceeds {
+            limit: Limit::Latency,
+            by: f64::INFINITY,
+            reason,
+        });
     };
     let latency = Millis::from_s(latency_s);
     let by = latency.0 / limit.0;
     if by <= 1.0 {
         return None;
     }
-    let reason = format!("{basis} {quantile} at {} is {latency}, over {limit} by {} %", budget.peak, Short((by - 1.0) * 100.0));
-    Some(Verdict::Exceeds { limit: Limit::Latency, by, reason })
+    let reason = format!(
+        "{basis} {quantile} at {} is {latency}, over {limit} by {} %",
+        budget.peak,
+        Short((by - 1.0) * 100.0)
+    );
+    Some(Verdict::Exceeds {
+        limit: Limit::Latency,
+        by,
+        reason,
+    })
 }
 
 /// A quantile's usual name: `p95`, `p99.9`.
@@ -240,7 +274,11 @@ mod tests {
     #[test]
     fn the_published_ceiling() {
         // Django's default on 4 CPUs: 245 ms of CPU a login, 16 logins/s whatever the lanes (field notes, section 1).
-        let cost = Cost { loaded_s: 0.245, alone_ratio: 1.0, lanes: 4.0 };
+        let cost = Cost {
+            loaded_s: 0.245,
+            alone_ratio: 1.0,
+            lanes: 4.0,
+        };
         let ceiling = Ceiling::new(&cost, 4.0, 9, 0.0);
         assert!((ceiling.per_s() - 16.3).abs() < 0.1);
         let verdict = peak_verdict(&ceiling, &budget(), 4.0).unwrap();
@@ -252,7 +290,11 @@ mod tests {
 
     #[test]
     fn one_worker_keeps_one_cpu_busy() {
-        let cost = Cost { loaded_s: 0.1, alone_ratio: 0.8, lanes: 1.0 };
+        let cost = Cost {
+            loaded_s: 0.1,
+            alone_ratio: 0.8,
+            lanes: 1.0,
+        };
         assert!((Ceiling::new(&cost, 2.0, 1, 0.0).per_s() - 12.5).abs() < 1e-9);
         assert!((Ceiling::new(&cost, 2.0, 2, 0.0).per_s() - 20.0).abs() < 1e-9);
         assert!((Ceiling::new(&cost, 0.5, 2, 0.0).per_s() - 5.0).abs() < 1e-9);
@@ -263,7 +305,16 @@ mod tests {
         let setting: Setting = "argon2id:m=102400,t=2,p=8".parse().unwrap();
         assert!(memory_verdict(&setting, 8, &budget()).is_none());
         let verdict = memory_verdict(&setting, 10, &budget()).unwrap();
-        assert!(matches!(verdict, Verdict::Exceeds { limit: Limit::Memory, .. }), "{verdict:?}");
+        assert!(
+            matches!(
+                verdict,
+                Verdict::Exceeds {
+                    limit: Limit::Memory,
+                    ..
+                }
+            ),
+            "{verdict:?}"
+        );
         assert!(verdict.reason().contains("10 in flight"), "{}", verdict.reason());
     }
 

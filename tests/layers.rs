@@ -25,7 +25,7 @@ const LAYERS: [&str; 18] = [
     "export",
 ];
 /// Modules of the binary: they see the library from outside.
-const BINARY: [&str; 4] = ["main", "terminal", "cli", "command"];
+const BINARY: [&str; 7] = ["failure", "interrupt", "output", "terminal", "cli", "command", "main"];
 
 fn rust_files(dir: &Path, out: &mut Vec<PathBuf>) {
     for entry in fs::read_dir(dir).unwrap() {

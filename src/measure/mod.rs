@@ -1,12 +1,28 @@
 //! Real hashes under a load, and what was seen.
 
+mod caveats;
+mod counters;
+mod driver;
+#[cfg(test)]
+mod driver_tests;
+mod gate;
+mod memory;
 mod observer;
+mod runner;
+mod serve;
+#[cfg(test)]
+mod testing;
 
+pub use caveats::{Thresholds, caveats};
+pub use counters::{CounterReading, disturbance};
+pub use driver::{Conditions, run};
 pub use observer::{Observer, Silent};
+pub use runner::Runner;
 
 use crate::caveat::Caveat;
 use crate::setting::Setting;
 use crate::units::Bytes;
+use std::collections::BTreeMap;
 
 /// How logins arrive.
 #[derive(Debug, Clone, PartialEq)]
@@ -42,7 +58,7 @@ pub enum Load {
 }
 
 /// One hash. Instants in seconds from the start of the measurement.
-#[derive(Debug, Clone, Copy, PartialEq)]
+#[derive(Debug, Clone, Copy, PartialEq, Default)]
 pub struct Sample {
     /// When it was due.
     pub scheduled: f64,
@@ -54,6 +70,8 @@ pub struct Sample {
     pub lateness: f64,
     /// CPU time of the worker's own thread, as a cross-check (with lanes it misses the lanes' threads).
     pub thread_cpu: f64,
+    /// Which worker (client) hashed it, from 0.
+    pub worker: u32,
 }
 
 impl Sample {
@@ -95,6 +113,8 @@ pub struct Measurement {
     pub cpu_s: f64,
     /// CPU seconds in `cpu_s` that stood in for the application (`--app-cpu-ms` times the hashes).
     pub app_cpu_s: f64,
+    /// CPU seconds in `cpu_s` of the lanes' own threads (0 for one lane).
+    pub lanes_cpu_s: f64,
     /// What disturbed it.
     pub disturbance: Disturbance,
     /// Doubts about this measurement.
@@ -105,6 +125,23 @@ impl Measurement {
     /// CPU seconds of one hash, `s(x)`: the process clock over completed hashes, without the application's share.
     pub fn cpu_per_hash(&self) -> f64 {
         (self.cpu_s - self.app_cpu_s) / self.samples.len() as f64
+    }
+
+    /// Completed hashes per second: each client's over its own active span, summed. Clients stop one by one, so hashes over
+    /// [`Self::wall_s`] would count the tail, in which some are already idle. For `Single` and `Closed`.
+    #[allow(clippy::cast_precision_loss)]
+    pub fn throughput(&self) -> f64 {
+        let mut clients: BTreeMap<u32, (u32, f64, f64)> = BTreeMap::new();
+        for s in &self.samples {
+            let (count, first, last) = clients.entry(s.worker).or_insert((0, s.started, s.finished));
+            *count += 1;
+            *first = first.min(s.started);
+            *last = last.max(s.finished);
+        }
+        let rates = clients.values().filter(|(_, first, last)| last > first);
+        rates
+            .map(|(count, first, last)| f64::from(*count) / (last - first))
+            .sum()
     }
 
     /// Latencies in seconds, in order of schedule.
@@ -122,6 +159,8 @@ pub struct PeakMemory {
     pub source: String,
     /// The same from a measuring cgroup, where one could be made.
     pub cgroup: Option<Bytes>,
+    /// Why there is no figure from a cgroup. That is normal.
+    pub cgroup_refusal: Option<String>,
     /// Doubts.
     pub caveats: Vec<Caveat>,
 }

@@ -1,9 +1,10 @@
-//! Who is told about progress.
+//! How the library tells what it is doing, without printing.
 
-/// Hears of stages as they begin. The library itself never prints.
+/// Hears of the stages of a run.
 pub trait Observer {
-    /// A stage begins that should take `expected_s` seconds.
+    /// A stage begins and will take about this many seconds.
     fn stage(&mut self, name: &str, expected_s: f64);
+
     /// Something worth a line.
     fn note(&mut self, text: &str);
 }
@@ -13,6 +14,7 @@ pub trait Observer {
 pub struct Silent;
 
 impl Observer for Silent {
-    fn stage(&mut self, _name: &str, _expected_s: f64) {}
-    fn note(&mut self, _text: &str) {}
+    fn stage(&mut self, _: &str, _: f64) {}
+
+    fn note(&mut self, _: &str) {}
 }

@@ -1,6 +1,6 @@
 //! A proposal measured at the peak, or simulated from its measured hashes where the peak is too low to measure.
 
-use super::plan::{AIM, Planner};
+use super::plan::AIM;
 use super::search::Proposal;
 use super::session::Session;
 use crate::caveat::Caveat;
@@ -20,6 +20,8 @@ const SLICE_SHARE: f64 = 0.34;
 const LONE_HASHES: u32 = 60;
 /// Bursts of two beside them.
 const BURSTS: u32 = 4;
+/// Simulations of a peak that cannot be measured.
+const SIMULATIONS: u64 = 20;
 /// Schedules simulated for the interval.
 const RESAMPLES: usize = 200;
 
@@ -101,7 +103,10 @@ struct Offer {
 fn offer(peak: Rate, time_limit_s: f64) -> Offer {
     let slice_s = SLICE_S.min(SLICE_SHARE * time_limit_s);
     let wanted = (peak.per_s() * SECONDS.min(slice_s)).max(ARRIVALS).ceil();
-    Offer { rate: peak.per_s().max(wanted / slice_s), arrivals: wanted as usize }
+    Offer {
+        rate: peak.per_s().max(wanted / slice_s),
+        arrivals: wanted as usize,
+    }
 }
 
 impl Session<'_> {
@@ -130,7 +135,9 @@ impl Session<'_> {
     /// Whether the setting should fit even at a rate above the peak; fitting there proves the peak.
     fn proves_at(&mut self, proposal: &Proposal, rate: f64) -> bool {
         let limit = AIM * self.request.budget.latency.as_s();
-        self.planner.latency(&proposal.cost, proposal.workers, rate).is_some_and(|l| l <= limit)
+        self.planner
+            .latency(&proposal.cost, proposal.workers, rate)
+            .is_some_and(|l| l <= limit)
     }
 
     fn peak_memory(&mut self, proposal: &Proposal) -> Result<PeakMemory, MeasureError> {
@@ -141,7 +148,12 @@ impl Session<'_> {
                 budget.idle_memory = crate::units::Bytes(0);
                 let bytes = verdict::memory(&proposal.setting, proposal.workers, &budget);
                 let caveats = vec![Caveat::MemoryApproximate { why }];
-                Ok(PeakMemory { bytes, source: "estimate".into(), caveats, ..PeakMemory::default() })
+                Ok(PeakMemory {
+                    bytes,
+                    source: "estimate".into(),
+                    caveats,
+                    ..PeakMemory::default()
+                })
             }
             other => other,
         }
@@ -150,8 +162,18 @@ impl Session<'_> {
     fn memory_missed(&self, peak_memory: &PeakMemory) -> Option<Missed> {
         let allowed = self.request.budget.hash_memory();
         let by = peak_memory.bytes.as_f64() / allowed.as_f64();
-        let reason = format!("measured peak memory {} is over the {allowed} left for hashes", peak_memory.bytes);
-        (by > 1.0).then(|| Missed { verdict: Verdict::Exceeds { limit: Limit::Memory, by, reason }, factor: 1.0 })
+        let reason = format!(
+            "measured peak memory {} is over the {allowed} left for hashes",
+            peak_memory.bytes
+        );
+        (by > 1.0).then_some(Missed {
+            verdict: Verdict::Exceeds {
+                limit: Limit::Memory,
+                by,
+                reason,
+            },
+            factor: 1.0,
+        })
     }
 
     /// Poisson arrivals on a schedule chosen to be typical, and the interval of the long-run quantile.
@@ -163,22 +185,36 @@ impl Session<'_> {
         peak_memory: PeakMemory,
     ) -> Result<Confirmed, MeasureError> {
         let budget = self.request.budget;
-        self.stage(&format!("{} at {}/s", proposal.setting, offer.rate), offer.arrivals as f64 / offer.rate);
+        self.stage(
+            &format!("{} at {}/s", proposal.setting, offer.rate),
+            offer.arrivals as f64 / offer.rate,
+        );
         let station = self.planner.station(&proposal.cost, proposal.workers);
         let pool = demands(lone, proposal.cost.loaded_s);
         let seed = self.request.seed;
         let schedule = queue::choose_schedule(&station, offer.rate, offer.arrivals, &pool, budget.quantile, seed);
-        let load = Load::Open { arrivals: schedule.arrivals.clone(), workers: proposal.workers };
+        let Some(schedule) = schedule else {
+            return Ok(out_of_time("a schedule of arrivals"));
+        };
+        let load = Load::Open {
+            arrivals: schedule.arrivals.clone(),
+            workers: proposal.workers,
+        };
         let run = self.world.measure(&proposal.setting, &load)?;
-        let arrivals = &schedule.arrivals[..run.samples.len().min(schedule.arrivals.len())];
-        if arrivals.len() < offer.arrivals {
+        if run.samples.len() < offer.arrivals {
             return Ok(out_of_time("all arrivals at the peak"));
         }
-        // Fed with the run's own CPU times, which hold what contention there was: no further correction.
-        let own = Station { alone_ratio: 1.0, ..station };
-        let served = demands(&run, run.cpu_per_hash());
-        let latency =
-            queue::interval(&own, arrivals, &run.latencies(), &served, offer.rate, budget.quantile, seed, RESAMPLES);
+        let cpu = demands(&run, run.cpu_per_hash());
+        let seen = queue::Run {
+            arrivals: &schedule.arrivals,
+            latencies: &run.latencies(),
+            cpu: &cpu,
+            rate: offer.rate,
+        };
+        let latency = queue::interval(&station, &seen, budget.quantile, seed, RESAMPLES);
+        let Some(latency) = latency else {
+            return Ok(endless());
+        };
         self.keep_caveats(&run.caveats);
         let ceiling = self.planner.ceiling(&proposal.cost, proposal.workers);
         let evidence = Evidence {
@@ -193,7 +229,7 @@ impl Session<'_> {
             seconds: run.wall_s,
             refused: refused(&run, proposal.workers, max_queued(&ceiling, &budget, proposal.workers)),
         };
-        Ok(self.judge(evidence, schedule.long_run))
+        Ok(self.judge(evidence, schedule.long_run.unwrap_or(f64::INFINITY)))
     }
 
     /// The peak simulated from lone hashes and pairs, where too few logins arrive to measure it.
@@ -206,26 +242,42 @@ impl Session<'_> {
         let budget = self.request.budget;
         let expected_s = f64::from(LONE_HASHES + BURSTS) * mean_wall(lone);
         if expected_s > self.remaining_s() {
-            return Ok(out_of_time(&format!("{LONE_HASHES} hashes of {:.2} s", mean_wall(lone))));
+            return Ok(out_of_time(&format!(
+                "{LONE_HASHES} hashes of {:.2} s",
+                mean_wall(lone)
+            )));
         }
         self.stage(&format!("{} alone and in pairs", proposal.setting), expected_s);
-        let singles = self.world.measure(&proposal.setting, &Load::Single { hashes: LONE_HASHES })?;
+        let singles = self
+            .world
+            .measure(&proposal.setting, &Load::Single { hashes: LONE_HASHES })?;
         if singles.samples.len() < LONE_HASHES as usize {
             return Ok(out_of_time(&format!("{LONE_HASHES} hashes alone")));
         }
-        let pairs = self.world.measure(&proposal.setting, &Load::Burst { size: 2, rounds: BURSTS })?;
+        let pairs = self.world.measure(
+            &proposal.setting,
+            &Load::Burst {
+                size: 2,
+                rounds: BURSTS,
+            },
+        )?;
         self.keep_caveats(&singles.caveats);
         self.keep_caveats(&pairs.caveats);
         let peak = budget.peak;
-        self.keep_caveats(&[Caveat::SimulatedPeak { peak, hashes: singles.samples.len() }]);
+        self.keep_caveats(&[Caveat::SimulatedPeak {
+            peak,
+            hashes: singles.samples.len(),
+        }]);
         let loaded_s = pairs.cpu_per_hash().max(singles.cpu_per_hash());
-        let cost = Cost { loaded_s, alone_ratio: singles.cpu_per_hash() / loaded_s, lanes: proposal.cost.lanes };
+        let cost = Cost {
+            loaded_s,
+            alone_ratio: singles.cpu_per_hash() / loaded_s,
+            lanes: proposal.cost.lanes,
+        };
         let station = self.planner.station(&cost, proposal.workers);
         let pool = demands(&singles, loaded_s);
-        let latency = queue::simulated_interval(&station, peak.per_s(), &pool, budget.quantile, self.request.seed);
-        let Some(latency) = latency else {
-            let verdict = Verdict::Undecided { why: "the queue would grow without end".into() };
-            return Ok(Confirmed::No(Missed { verdict, factor: 1.5 }));
+        let Some(latency) = simulated(&station, peak.per_s(), &pool, budget.quantile, self.request.seed) else {
+            return Ok(endless());
         };
         let evidence = Evidence {
             basis: Basis::Simulated,
@@ -254,7 +306,10 @@ impl Session<'_> {
             None => Confirmed::Yes(Box::new(evidence)),
             Some(verdict) => {
                 let factor = (evidence.latency.high / predicted_s).max(1.0);
-                Confirmed::No(Missed { verdict, factor: if factor.is_finite() { factor } else { 1.0 } })
+                Confirmed::No(Missed {
+                    verdict,
+                    factor: if factor.is_finite() { factor } else { 1.0 },
+                })
             }
         }
     }
@@ -279,7 +334,9 @@ pub(super) fn demands(run: &Measurement, mean_s: f64) -> Vec<f64> {
         vec![1.0; run.samples.len()]
     };
     let mean = own.iter().sum::<f64>() / own.len() as f64;
-    own.iter().map(|x| if mean > 0.0 { x / mean * mean_s } else { mean_s }).collect()
+    own.iter()
+        .map(|x| if mean > 0.0 { x / mean * mean_s } else { mean_s })
+        .collect()
 }
 
 /// Median wall time of lone hashes.
@@ -301,9 +358,40 @@ pub fn max_queued(ceiling: &Ceiling, budget: &crate::budget::Budget, workers: u3
 
 /// Arrivals that would have found the bound reached.
 fn refused(run: &Measurement, workers: u32, max_queued: u32) -> usize {
-    let bound = (workers + max_queued) as usize;
-    let arrived = run.samples.iter().map(|s| s.scheduled);
-    arrived.filter(|at| run.samples.iter().filter(|s| s.scheduled < *at && s.finished > *at).count() >= bound).count()
+    let arrivals: Vec<f64> = run.samples.iter().map(|s| s.scheduled).collect();
+    let ends: Vec<f64> = run.samples.iter().map(|s| s.finished).collect();
+    queue::refused_by_bound(&arrivals, &ends, workers, max_queued)
+}
+
+/// The quantile at a rate that was not measured, over simulations that differ in arrivals and in the hashes drawn.
+fn simulated(station: &Station, rate: f64, pool: &[f64], q: f64, seed: u64) -> Option<Interval> {
+    let runs: Option<Vec<f64>> = (0..SIMULATIONS)
+        .map(|i| queue::long_run_quantile(station, rate, pool, q, seed.wrapping_add(i)))
+        .collect();
+    let mut runs = runs?;
+    runs.sort_by(f64::total_cmp);
+    let estimate = runs[runs.len() / 2];
+    let mean_error = relative_error(pool);
+    let low = runs[0] * (1.0 - 2.0 * mean_error);
+    let high = runs[runs.len() - 1] * (1.0 + 2.0 * mean_error);
+    Some(Interval { low, high, estimate })
+}
+
+/// Standard error of the mean of independent hashes, as a share of it.
+fn relative_error(pool: &[f64]) -> f64 {
+    let n = pool.len() as f64;
+    let mean = pool.iter().sum::<f64>() / n;
+    let variance = pool.iter().map(|x| (x - mean).powi(2)).sum::<f64>() / (n - 1.0).max(1.0);
+    (variance / n).sqrt() / mean
+}
+
+/// A queue that does not settle: the proposal is far too slow.
+fn endless() -> Confirmed {
+    let why = "the queue would grow without end".into();
+    Confirmed::No(Missed {
+        verdict: Verdict::Undecided { why },
+        factor: 1.5,
+    })
 }
 
 #[cfg(test)]
@@ -313,8 +401,26 @@ mod tests {
     #[test]
     fn a_low_peak_is_measured_at_the_lowest_rate_that_gives_enough_arrivals() {
         let at = |per_s: f64| offer(Rate::new(per_s).unwrap(), 60.0);
-        assert_eq!(at(20.0), Offer { rate: 20.0, arrivals: 200 });
-        assert_eq!(at(100.0), Offer { rate: 100.0, arrivals: 1000 });
-        assert_eq!(at(2.0), Offer { rate: 10.0, arrivals: 200 });
+        assert_eq!(
+            at(20.0),
+            Offer {
+                rate: 20.0,
+                arrivals: 200
+            }
+        );
+        assert_eq!(
+            at(100.0),
+            Offer {
+                rate: 100.0,
+                arrivals: 1000
+            }
+        );
+        assert_eq!(
+            at(2.0),
+            Offer {
+                rate: 10.0,
+                arrivals: 200
+            }
+        );
     }
 }

@@ -26,7 +26,10 @@ const TERMS: usize = 3;
 impl CostModel {
     /// An empty model. From `fresh_from_kib` KiB on, Argon2's memory comes as fresh pages (`None`: the pages never change with size).
     pub const fn new(fresh_from_kib: Option<u32>) -> Self {
-        Self { points: Vec::new(), fresh_from_kib }
+        Self {
+            points: Vec::new(),
+            fresh_from_kib,
+        }
     }
 
     /// Adds a measured setting; a later measurement of the same one replaces the earlier.
@@ -45,16 +48,25 @@ impl CostModel {
         if let Some(cost) = self.measured(setting) {
             return Some(cost);
         }
-        let family: Vec<&Point> = self.points.iter().filter(|p| p.setting.algorithm() == setting.algorithm()).collect();
-        let with_lanes = |lanes: u32| -> Vec<&Point> {
-            family.iter().copied().filter(|p| p.setting.lanes() == lanes).collect()
-        };
+        let family: Vec<&Point> = self
+            .points
+            .iter()
+            .filter(|p| p.setting.algorithm() == setting.algorithm())
+            .collect();
+        let with_lanes =
+            |lanes: u32| -> Vec<&Point> { family.iter().copied().filter(|p| p.setting.lanes() == lanes).collect() };
         // Lanes hardly change the CPU time: one-lane points make the line, points with the same lanes correct it.
         let one = with_lanes(1);
         let fit = self.fit(if one.is_empty() { &family } else { &one })?;
         let same = with_lanes(setting.lanes());
-        let lanes = if same.is_empty() { 1.0 } else { mean(same.iter().map(|p| p.cost.lanes)) };
-        let neighbours = [same, one, family.clone()].into_iter().find(|points| !points.is_empty())?;
+        let lanes = if same.is_empty() {
+            1.0
+        } else {
+            mean(same.iter().map(|p| p.cost.lanes))
+        };
+        let neighbours = [same, one, family.clone()]
+            .into_iter()
+            .find(|points| !points.is_empty())?;
         let line = |s: &Setting| dot(fit, self.terms(s));
         let mut weights = 0.0;
         let (mut log_ratio, mut alone) = (0.0, 0.0);
@@ -88,12 +100,16 @@ impl CostModel {
 
     /// Relative least squares over every subset of terms; the best whose coefficients are all positive.
     fn fit(&self, points: &[&Point]) -> Option<[f64; TERMS]> {
-        let rows: Vec<[f64; TERMS]> =
-            points.iter().map(|p| self.terms(&p.setting).map(|x| x / p.cost.loaded_s)).collect();
+        let rows: Vec<[f64; TERMS]> = points
+            .iter()
+            .map(|p| self.terms(&p.setting).map(|x| x / p.cost.loaded_s))
+            .collect();
         let mut best: Option<(f64, [f64; TERMS])> = None;
         for subset in 1..1_u32 << TERMS {
             let used: Vec<usize> = (0..TERMS).filter(|i| subset >> i & 1 == 1).collect();
-            let Some(fit) = least_squares(&rows, &used) else { continue };
+            let Some(fit) = least_squares(&rows, &used) else {
+                continue;
+            };
             if used.iter().any(|&i| fit[i] <= 0.0) {
                 continue;
             }
@@ -123,14 +139,22 @@ fn least_squares(rows: &[[f64; TERMS]], used: &[usize]) -> Option<[f64; TERMS]> 
         let pivot = (col..n).max_by(|&x, &y| a[x][col].abs().total_cmp(&a[y][col].abs()))?;
         a.swap(col, pivot);
         let scale = a[col][col];
-        if scale.abs() < 1e-9 * rows.iter().map(|r| r[used[col]].powi(2)).sum::<f64>().max(f64::MIN_POSITIVE) {
+        if scale.abs()
+            < 1e-9
+                * rows
+                    .iter()
+                    .map(|r| r[used[col]].powi(2))
+                    .sum::<f64>()
+                    .max(f64::MIN_POSITIVE)
+        {
             return None;
         }
         for row in 0..n {
             if row != col {
                 let factor = a[row][col] / scale;
-                for k in col..=n {
-                    a[row][k] -= factor * a[col][k];
+                let pivot_row = a[col].clone();
+                for (x, p) in a[row].iter_mut().zip(pivot_row).skip(col) {
+                    *x -= factor * p;
                 }
             }
         }
@@ -191,7 +215,11 @@ mod tests {
     }
 
     fn cost(loaded_s: f64) -> Cost {
-        Cost { loaded_s, alone_ratio: 0.9, lanes: 1.0 }
+        Cost {
+            loaded_s,
+            alone_ratio: 0.9,
+            lanes: 1.0,
+        }
     }
 
     /// 0.4 us a KiB and pass, 0.3 us a KiB of fresh pages from 32 MiB on.
@@ -208,7 +236,10 @@ mod tests {
         }
         for (m, t) in [(9216, 4), (31 << 10, 1), (32 << 10, 1), (200 << 10, 5)] {
             let predicted = model.predict(&argon2(m, t, 1)).unwrap();
-            assert!((predicted.loaded_s / truth(m, t) - 1.0).abs() < 1e-6, "{m} {t}: {predicted:?}");
+            assert!(
+                (predicted.loaded_s / truth(m, t) - 1.0).abs() < 1e-6,
+                "{m} {t}: {predicted:?}"
+            );
             assert!((predicted.alone_ratio - 0.9).abs() < 1e-9);
         }
     }
@@ -221,7 +252,10 @@ mod tests {
         }
         let far = model.predict(&argon2(20480, 1, 1)).unwrap().loaded_s;
         model.add(argon2(19456, 1, 1), cost(truth(19456, 1) * 1.3));
-        assert_eq!(model.predict(&argon2(19456, 1, 1)).unwrap(), cost(truth(19456, 1) * 1.3));
+        assert_eq!(
+            model.predict(&argon2(19456, 1, 1)).unwrap(),
+            cost(truth(19456, 1) * 1.3)
+        );
         assert!(model.predict(&argon2(20480, 1, 1)).unwrap().loaded_s > far * 1.15);
     }
 
@@ -239,7 +273,14 @@ mod tests {
         let mut model = CostModel::new(None);
         model.add(argon2(65536, 3, 1), cost(0.1));
         assert!((model.predict(&argon2(65536, 3, 4)).unwrap().lanes - 1.0).abs() < 1e-9);
-        model.add(argon2(65536, 3, 4), Cost { loaded_s: 0.11, alone_ratio: 1.0, lanes: 3.2 });
+        model.add(
+            argon2(65536, 3, 4),
+            Cost {
+                loaded_s: 0.11,
+                alone_ratio: 1.0,
+                lanes: 3.2,
+            },
+        );
         let wide = model.predict(&argon2(47104, 1, 4)).unwrap();
         assert!((wide.lanes - 3.2).abs() < 1e-9);
     }

@@ -15,7 +15,11 @@ pub fn argon2_memory(max_kib: u32) -> Vec<u32> {
     let mut kib = MIN_ARGON2_KIB;
     while kib <= max_kib.min(Argon2id::MAX_KIB) {
         sizes.push(kib);
-        kib = if kib < 16 << 10 { kib + 512 } else { kib + ((kib >> 10) / 20).max(1) * 1024 };
+        kib = if kib < 16 << 10 {
+            kib + 512
+        } else {
+            kib + ((kib >> 10) / 20).max(1) * 1024
+        };
     }
     sizes
 }
@@ -35,7 +39,10 @@ pub fn lines(algorithm: Algorithm, max_kib: u32, lanes: &[u32]) -> Vec<Line> {
     match algorithm {
         Algorithm::Argon2id => argon2_lines(max_kib, lanes),
         Algorithm::Bcrypt => vec![
-            (Bcrypt::MIN_COST..=Bcrypt::MAX_COST).filter_map(|c| Bcrypt::new(c).ok()).map(Setting::Bcrypt).collect(),
+            (Bcrypt::MIN_COST..=Bcrypt::MAX_COST)
+                .filter_map(|c| Bcrypt::new(c).ok())
+                .map(Setting::Bcrypt)
+                .collect(),
         ],
         Algorithm::Scrypt => (1..=16)
             .map(|p| {

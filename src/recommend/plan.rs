@@ -61,13 +61,23 @@ const DEMAND_STEP: f64 = 0.005;
 /// The alone ratio and lanes, rounded so that settings alike share a simulation.
 #[allow(clippy::cast_possible_truncation)]
 fn shape(cost: &Cost) -> (i64, i64) {
-    ((cost.alone_ratio * 20.0).round() as i64, (cost.lanes * 4.0).round() as i64)
+    (
+        (cost.alone_ratio * 20.0).round() as i64,
+        (cost.lanes * 4.0).round() as i64,
+    )
 }
 
 impl Planner {
     /// For one budget on one host.
     pub fn new(budget: Budget, usable: f64, cpus: Cpus, seed: u64) -> Self {
-        Self { budget, usable, cpus, seed, simulated: HashMap::new(), most: HashMap::new() }
+        Self {
+            budget,
+            usable,
+            cpus,
+            seed,
+            simulated: HashMap::new(),
+            most: HashMap::new(),
+        }
     }
 
     /// What is simulated for `workers` hashes of this cost in flight.
@@ -93,7 +103,12 @@ impl Planner {
     pub fn latency(&mut self, cost: &Cost, workers: u32, rate: f64) -> Option<f64> {
         let step = (cost.loaded_s.ln() / DEMAND_STEP).round();
         let shape = shape(cost);
-        let key = Key { workers, shape, demand: step as i64, rate: rate.to_bits() };
+        let key = Key {
+            workers,
+            shape,
+            demand: step as i64,
+            rate: rate.to_bits(),
+        };
         if let Some(known) = self.simulated.get(&key) {
             return *known;
         }
@@ -110,7 +125,11 @@ impl Planner {
 
     /// Whether the quantile at the peak is at most `limit_s`, from one simulated threshold for all costs of this shape.
     fn latency_within(&mut self, cost: &Cost, workers: u32, limit_s: f64) -> bool {
-        let key = MostKey { workers, shape: shape(cost), limit: limit_s.to_bits() };
+        let key = MostKey {
+            workers,
+            shape: shape(cost),
+            limit: limit_s.to_bits(),
+        };
         let most = match self.most.get(&key) {
             Some(most) => *most,
             None => {
@@ -129,7 +148,10 @@ impl Planner {
         let (mut low, mut high) = (0.0, 2.0 * limit_s * like.lanes.max(1.0) / like.alone_ratio.max(0.05));
         while high - low > DEMAND_STEP * high {
             let middle = f64::midpoint(low, high);
-            let cost = Cost { loaded_s: middle, ..*like };
+            let cost = Cost {
+                loaded_s: middle,
+                ..*like
+            };
             if self.latency(&cost, workers, rate).is_some_and(|l| l <= limit_s) {
                 low = middle;
             } else {
@@ -163,16 +185,24 @@ impl Planner {
     pub fn assess(&mut self, setting: &Setting, cost: &Cost) -> Assessment {
         let limit_s = self.budget.latency.as_s();
         let range = self.worker_range();
-        let fitting = self.feasible(setting, cost, limit_s * AIM).or_else(|| self.feasible(setting, cost, limit_s));
+        let fitting = self
+            .feasible(setting, cost, limit_s * AIM)
+            .or_else(|| self.feasible(setting, cost, limit_s));
         // Where nothing fits, show the most workers that memory holds: the kindest case.
         let workers = fitting.unwrap_or_else(|| {
             let holds = |w: &u32| verdict::memory_verdict(setting, *w, &self.budget).is_none();
-            range.clone().filter(holds).last().unwrap_or(*range.start())
+            range.clone().rfind(holds).unwrap_or(*range.start())
         });
         let ceiling = self.ceiling(cost, workers);
         let latency_s = self.latency(cost, workers, self.budget.peak.per_s());
         let verdict = self.verdict(setting, &ceiling, workers, latency_s);
-        Assessment { workers, cost: *cost, ceiling, latency_s, verdict }
+        Assessment {
+            workers,
+            cost: *cost,
+            ceiling,
+            latency_s,
+            verdict,
+        }
     }
 
     fn verdict(&self, setting: &Setting, ceiling: &Ceiling, workers: u32, latency_s: Option<f64>) -> Verdict {
@@ -194,7 +224,9 @@ impl Planner {
             );
             return Verdict::Undecided { why };
         }
-        Verdict::Fits { margin: 1.0 - self.tightest(setting, ceiling, workers, latency) }
+        Verdict::Fits {
+            margin: 1.0 - self.tightest(setting, ceiling, workers, latency),
+        }
     }
 
     /// The largest share of a limit that is used.

@@ -24,14 +24,22 @@ pub struct Remedy {
 pub fn remedies(request: &Request, model: &CostModel, planner: &mut Planner) -> Vec<Remedy> {
     let mut families = request.algorithms.clone();
     families.sort_unstable();
-    let needs: Vec<Need> =
-        families.into_iter().filter_map(|a| need(a, request, model, planner)).collect();
+    let needs: Vec<Need> = families
+        .into_iter()
+        .filter_map(|a| need(a, request, model, planner))
+        .collect();
     let Some(first) = needs.first() else { return Vec::new() };
     let mut remedies = first.remedies(request);
     if let Some(cheaper) = needs[1..].iter().find(|n| n.remedies(request).len() < remedies.len()) {
-        let changes: Vec<String> =
-            cheaper.remedies(request).into_iter().map(|r| format!("{}: {}", r.name, r.text)).collect();
-        remedies.push(Remedy { name: "another algorithm", text: changes.join("; ") });
+        let changes: Vec<String> = cheaper
+            .remedies(request)
+            .into_iter()
+            .map(|r| format!("{}: {}", r.name, r.text))
+            .collect();
+        remedies.push(Remedy {
+            name: "another algorithm",
+            text: changes.join("; "),
+        });
     }
     remedies
 }
@@ -57,7 +65,10 @@ impl Need {
                 Short(request.usable_cpus),
                 budget.peak,
             );
-            out.push(Remedy { name: "more CPUs", text });
+            out.push(Remedy {
+                name: "more CPUs",
+                text,
+            });
         }
         if self.memory > budget.memory {
             let text = format!(
@@ -66,7 +77,10 @@ impl Need {
                 budget.memory,
                 self.workers,
             );
-            out.push(Remedy { name: "more memory", text });
+            out.push(Remedy {
+                name: "more memory",
+                text,
+            });
         }
         if self.latency.0 > budget.latency.0 {
             let text = format!(
@@ -75,7 +89,10 @@ impl Need {
                 budget.latency.0,
                 verdict::Quantile(budget.quantile),
             );
-            out.push(Remedy { name: "a longer budget", text });
+            out.push(Remedy {
+                name: "a longer budget",
+                text,
+            });
         }
         out
     }
@@ -85,8 +102,14 @@ impl Need {
 fn need(algorithm: Algorithm, request: &Request, model: &CostModel, planner: &mut Planner) -> Option<Need> {
     let at_floor = |s: &Setting| request.below_floor || at_or_above_floor(s);
     let lines = grid::lines(algorithm, 1 << 20, &[1]);
-    let tuned = lines.into_iter().filter_map(|line| line.into_iter().find(|s| at_floor(s)));
-    let presets = request.presets.iter().map(|(_, s)| *s).filter(|s| s.algorithm() == algorithm && at_floor(s));
+    let tuned = lines
+        .into_iter()
+        .filter_map(|line| line.into_iter().find(|s| at_floor(s)));
+    let presets = request
+        .presets
+        .iter()
+        .map(|(_, s)| *s)
+        .filter(|s| s.algorithm() == algorithm && at_floor(s));
     let (setting, cost) = tuned
         .chain(presets)
         .filter_map(|s| Some((s, model.predict(&s)?)))
@@ -103,15 +126,33 @@ fn need_of(setting: Setting, cost: &Cost, request: &Request, planner: &mut Plann
     let workers = budget.workers.unwrap_or(cpus.ceil() as u32).max(1);
     // With as many CPUs as the peak needs; where there are already enough, as they are.
     let enough = if cpus > request.usable_cpus {
-        Cpus { affinity: cpus.ceil() as u32, quota: None }
+        Cpus {
+            affinity: cpus.ceil() as u32,
+            quota: None,
+        }
     } else {
         planner.cpus
     };
-    let station = Station { cpus: enough, ..planner.station(cost, workers) };
-    let quantile = long_run_quantile(&station, budget.peak.per_s(), &[cost.loaded_s], budget.quantile, request.seed);
+    let station = Station {
+        cpus: enough,
+        ..planner.station(cost, workers)
+    };
+    let quantile = long_run_quantile(
+        &station,
+        budget.peak.per_s(),
+        &[cost.loaded_s],
+        budget.quantile,
+        request.seed,
+    );
     let latency_s = quantile.unwrap_or(demand * 2.0) / AIM;
     let mut held = *budget;
     held.memory = Bytes(u64::MAX / 2);
     let memory = verdict::memory(&setting, workers, &held).as_f64() / (1.0 - budget.headroom.0);
-    Need { setting, cpus, latency: Millis::from_s(latency_s), memory: Bytes(memory.ceil() as u64), workers }
+    Need {
+        setting,
+        cpus,
+        latency: Millis::from_s(latency_s),
+        memory: Bytes(memory.ceil() as u64),
+        workers,
+    }
 }

@@ -42,7 +42,14 @@ pub fn propose(
     planner: &mut Planner,
     aim: f64,
 ) -> Option<Proposal> {
-    best(feasible(algorithm, space, attacker, model, planner, aim * planner.budget.latency.as_s()))
+    best(feasible(
+        algorithm,
+        space,
+        attacker,
+        model,
+        planner,
+        aim * planner.budget.latency.as_s(),
+    ))
 }
 
 /// The strongest feasible setting of every grid line, and every feasible preset.
@@ -59,11 +66,21 @@ fn feasible(
     let most_lanes = *lanes.last().unwrap_or(&1);
     let mut found = Vec::new();
     let mut consider = |setting: &Setting, planner: &mut Planner| -> bool {
-        let Some(cost) = model.predict(setting) else { return false };
-        let Some(workers) = planner.feasible(setting, &cost, limit_s) else { return false };
+        let Some(cost) = model.predict(setting) else {
+            return false;
+        };
+        let Some(workers) = planner.feasible(setting, &cost, limit_s) else {
+            return false;
+        };
         if space.below_floor || at_or_above_floor(setting) {
             let rank = attacker.rank(setting);
-            found.push(Proposal { setting: *setting, cost, workers, rank, strongest: rank });
+            found.push(Proposal {
+                setting: *setting,
+                cost,
+                workers,
+                rank,
+                strongest: rank,
+            });
         }
         true
     };
@@ -89,7 +106,10 @@ fn best(proposals: Vec<Proposal>) -> Option<Proposal> {
     let ties = proposals.into_iter().filter(|p| p.rank <= strongest * TIE_BAND);
     let best = ties.max_by(|a, b| {
         let key = |p: &Proposal| (p.setting.memory_cost(), std::cmp::Reverse(p.setting.lanes()));
-        key(a).cmp(&key(b)).then(b.rank.total_cmp(&a.rank)).then(b.setting.cmp(&a.setting))
+        key(a)
+            .cmp(&key(b))
+            .then(b.rank.total_cmp(&a.rank))
+            .then(b.setting.cmp(&a.setting))
     })?;
     Some(Proposal { strongest, ..best })
 }

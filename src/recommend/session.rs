@@ -64,7 +64,12 @@ pub fn recommend(
     let candidates = session.candidates(&tuned);
     let answer = session.with_runner_up(answer, &candidates);
     session.end_stage();
-    Ok(Outcome { answer, candidates, caveats: session.caveats, timings: session.timings })
+    Ok(Outcome {
+        answer,
+        candidates,
+        caveats: session.caveats,
+        timings: session.timings,
+    })
 }
 
 impl Session<'_> {
@@ -118,7 +123,9 @@ impl Session<'_> {
         }
         let lanes = super::grid::lanes(self.request.usable_cpus, self.request.max_lanes);
         let wide = lanes.into_iter().filter(|p| *p > 1);
-        wide.filter_map(|p| crate::setting::Argon2id::new(47_104, 1, p).ok()).map(Setting::Argon2id).collect()
+        wide.filter_map(|p| crate::setting::Argon2id::new(47_104, 1, p).ok())
+            .map(Setting::Argon2id)
+            .collect()
     }
 
     fn calibrate_one(&mut self, setting: &Setting) -> Result<(), MeasureError> {
@@ -128,13 +135,19 @@ impl Session<'_> {
         }
         // Two fifths of the time are for learning costs; the rest is for the peak.
         if self.world.elapsed_s() > 0.4 * self.request.time_limit_s {
-            self.keep_caveats(&[Caveat::TimeShort { left_out: format!("measuring {setting}") }]);
+            self.keep_caveats(&[Caveat::TimeShort {
+                left_out: format!("measuring {setting}"),
+            }]);
             return Ok(());
         }
         match self.measure_cost(setting, Depth::Rough) {
             Ok(_) | Err(MeasureError::Time) => Ok(()),
             Err(MeasureError::Memory { need, free }) => {
-                self.keep_caveats(&[Caveat::MemoryTight { what: setting.to_string(), need, free }]);
+                self.keep_caveats(&[Caveat::MemoryTight {
+                    what: setting.to_string(),
+                    need,
+                    free,
+                }]);
                 Ok(())
             }
             Err(error) => Err(error),
@@ -144,19 +157,31 @@ impl Session<'_> {
     /// CPU cost with every CPU busy, and alone. Adds it to the model; gives the lone measurement and the CPU times under load.
     fn measure_cost(&mut self, setting: &Setting, depth: Depth) -> Result<Measurement, MeasureError> {
         let busy = self.request.busy_clients();
-        let clients = if setting.lanes() > 1 { self.request.budget.workers.unwrap_or(busy) } else { busy };
+        let clients = if setting.lanes() > 1 {
+            self.request.budget.workers.unwrap_or(busy)
+        } else {
+            busy
+        };
         let (rounds, seconds, lone) = match depth {
             Depth::Rough => (4, 0.4, 3),
             Depth::Close => (24, 1.5, 8),
         };
-        let closed = Load::Closed { clients, hashes: rounds * clients, seconds };
+        let closed = Load::Closed {
+            clients,
+            hashes: rounds * clients,
+            seconds,
+        };
         let loaded = self.world.measure(setting, &closed)?;
         let alone = self.world.measure(setting, &Load::Single { hashes: lone })?;
         let loaded_s = loaded.cpu_per_hash();
         let alone_s = alone.cpu_per_hash();
         let lanes = (alone_s / lone_wall(&alone)).clamp(1.0, f64::from(setting.lanes()));
         // A lone hash that costs more than a crowded one is noise: the dearer counts.
-        let cost = Cost { loaded_s: loaded_s.max(alone_s), alone_ratio: (alone_s / loaded_s).min(1.0), lanes };
+        let cost = Cost {
+            loaded_s: loaded_s.max(alone_s),
+            alone_ratio: (alone_s / loaded_s).min(1.0),
+            lanes,
+        };
         self.model.add(*setting, cost);
         Ok(alone)
     }
@@ -175,7 +200,13 @@ impl Session<'_> {
         let remedies = remedy::remedies(self.request, &self.model, &mut self.planner);
         if remedies.is_empty() {
             let why = "no setting could be measured".to_owned();
-            return Ok((Answer::Undecided { why, hint: "raise --time-limit or free memory".into() }, tried));
+            return Ok((
+                Answer::Undecided {
+                    why,
+                    hint: "raise --time-limit or free memory".into(),
+                },
+                tried,
+            ));
         }
         Ok((Answer::Nothing(remedies), tried))
     }
@@ -187,11 +218,18 @@ impl Session<'_> {
         tried: &mut Vec<(Setting, Verdict)>,
     ) -> Result<Option<Answer>, MeasureError> {
         let mut aim = AIM;
-        let Some((mut proposal, mut lone)) = self.refined(algorithm, aim)? else { return Ok(None) };
+        let Some((mut proposal, mut lone)) = self.refined(algorithm, aim)? else {
+            return Ok(None);
+        };
         for attempt in 1..=CONFIRMATIONS {
             match self.confirm(&proposal, &lone)? {
                 Confirmed::Yes(evidence) => {
-                    tried.push((proposal.setting, Verdict::Fits { margin: self.margin(&evidence) }));
+                    tried.push((
+                        proposal.setting,
+                        Verdict::Fits {
+                            margin: self.margin(&evidence),
+                        },
+                    ));
                     return Ok(Some(Answer::Fits(Box::new(self.recommendation(&proposal, *evidence)))));
                 }
                 Confirmed::Unknown { why, hint } => {
@@ -199,7 +237,8 @@ impl Session<'_> {
                     return Ok(Some(Answer::Undecided { why, hint }));
                 }
                 Confirmed::No(missed) => {
-                    self.observer.note(&format!("{}: {}", proposal.setting, missed.verdict.reason()));
+                    self.observer
+                        .note(&format!("{}: {}", proposal.setting, missed.verdict.reason()));
                     tried.push((proposal.setting, missed.verdict));
                     if attempt == CONFIRMATIONS {
                         break;
@@ -213,14 +252,19 @@ impl Session<'_> {
             }
         }
         let why = format!("{CONFIRMATIONS} proposals in a row missed the budget when they were measured at the peak");
-        Ok(Some(Answer::Undecided { why, hint: "repeat on an idle host, or ask for more headroom".into() }))
+        Ok(Some(Answer::Undecided {
+            why,
+            hint: "repeat on an idle host, or ask for more headroom".into(),
+        }))
     }
 
     /// A proposal whose own cost was measured closely.
     fn refined(&mut self, algorithm: Algorithm, aim: f64) -> Result<Option<(Proposal, Measurement)>, MeasureError> {
         let mut known: Option<(Setting, Measurement)> = None;
         for _ in 0..REFINEMENTS {
-            let Some(proposal) = self.propose(algorithm, aim) else { return Ok(None) };
+            let Some(proposal) = self.propose(algorithm, aim) else {
+                return Ok(None);
+            };
             if let Some((_, lone)) = known.take_if(|(setting, _)| *setting == proposal.setting) {
                 return Ok(Some((proposal, lone)));
             }
@@ -235,7 +279,14 @@ impl Session<'_> {
 
     fn propose(&mut self, algorithm: Algorithm, aim: f64) -> Option<Proposal> {
         let space = self.space();
-        propose(algorithm, &space, &self.request.attacker, &self.model, &mut self.planner, aim)
+        propose(
+            algorithm,
+            &space,
+            &self.request.attacker,
+            &self.model,
+            &mut self.planner,
+            aim,
+        )
     }
 
     fn space(&self) -> Space {
@@ -249,9 +300,17 @@ impl Session<'_> {
     /// The proposal that a measured setting is by itself.
     fn own_proposal(&mut self, setting: &Setting, aim: f64) -> Option<Proposal> {
         let cost = self.model.measured(setting)?;
-        let workers = self.planner.feasible(setting, &cost, aim * self.request.budget.latency.as_s())?;
+        let workers = self
+            .planner
+            .feasible(setting, &cost, aim * self.request.budget.latency.as_s())?;
         let rank = self.request.attacker.rank(setting);
-        Some(Proposal { setting: *setting, cost, workers, rank, strongest: rank })
+        Some(Proposal {
+            setting: *setting,
+            cost,
+            workers,
+            rank,
+            strongest: rank,
+        })
     }
 
     /// After a miss: what the lowered aim proposes, at least one grid step down.
@@ -261,10 +320,10 @@ impl Session<'_> {
         missed: &Proposal,
         aim: f64,
     ) -> Result<Option<(Proposal, Measurement)>, MeasureError> {
-        if let Some(next) = self.refined(algorithm, aim)? {
-            if next.0.rank > missed.rank {
-                return Ok(Some(next));
-            }
+        if let Some(next) = self.refined(algorithm, aim)?
+            && next.0.rank > missed.rank
+        {
+            return Ok(Some(next));
         }
         let Some(setting) = search::step_down(&missed.setting, &self.space()) else {
             return Ok(None);
@@ -296,7 +355,7 @@ impl Session<'_> {
             setting: proposal.setting,
             max_in_flight: proposal.workers,
             max_queued: max_queued(&evidence.ceiling, &self.request.budget, proposal.workers),
-            guesses_per_s: self.request.attacker.guesses(&proposal.setting).bound,
+            guesses_per_s: self.request.attacker.guesses(&proposal.setting).bound.per_s,
             floor_ratio,
             binding,
             next,
@@ -307,8 +366,12 @@ impl Session<'_> {
 
     /// What keeps the next stronger setting on the line out.
     fn binding(&mut self, setting: &Setting) -> (Option<Limit>, Option<(Setting, String)>) {
-        let Some(next) = search::step_up(setting) else { return (None, None) };
-        let Some(cost) = self.model.predict(&next) else { return (None, None) };
+        let Some(next) = search::step_up(setting) else {
+            return (None, None);
+        };
+        let Some(cost) = self.model.predict(&next) else {
+            return (None, None);
+        };
         let limit = self.planner.obstacle(&next, &cost);
         let reason = self.planner.assess(&next, &cost).verdict.reason();
         (limit, Some((next, reason)))
@@ -324,30 +387,47 @@ impl Session<'_> {
                 named.push((format!("tuned {setting}"), *setting));
             }
         }
-        named.into_iter().map(|(name, setting)| self.candidate(name, setting, tuned)).collect()
+        named
+            .into_iter()
+            .map(|(name, setting)| self.candidate(name, setting, tuned))
+            .collect()
     }
 
     fn candidate(&mut self, name: String, setting: Setting, tuned: &[(Setting, Verdict)]) -> Candidate {
         let measured = self.model.measured(&setting).is_some();
-        let assessment = self.model.predict(&setting).map(|cost| self.planner.assess(&setting, &cost));
+        let assessment = self
+            .model
+            .predict(&setting)
+            .map(|cost| self.planner.assess(&setting, &cost));
         let at_peak = tuned.iter().rev().find(|(s, _)| *s == setting).map(|(_, v)| v.clone());
         let workers = *self.planner.worker_range().start();
         let verdict = at_peak.unwrap_or_else(|| {
             if let Some(Verdict::Exceeds { reason, .. }) =
                 crate::verdict::memory_verdict(&setting, workers, &self.request.budget)
             {
-                return Verdict::Skipped { why: format!("not run: {reason}") };
+                return Verdict::Skipped {
+                    why: format!("not run: {reason}"),
+                };
             }
             match &assessment {
-                None => Verdict::Skipped { why: "not run: nothing of its family could be measured".into() },
-                Some(a) if a.verdict.fits() && !self.allowed(&setting) => {
-                    Verdict::Skipped { why: "fits, but lies under the family's floor".into() }
-                }
+                None => Verdict::Skipped {
+                    why: "not run: nothing of its family could be measured".into(),
+                },
+                Some(a) if a.verdict.fits() && !self.allowed(&setting) => Verdict::Skipped {
+                    why: "fits, but lies under the family's floor".into(),
+                },
                 Some(a) => a.verdict.clone(),
             }
         });
-        let guesses_per_s = self.request.attacker.guesses(&setting).bound;
-        Candidate { name, setting, assessment, measured, guesses_per_s, verdict }
+        let guesses_per_s = self.request.attacker.guesses(&setting).bound.per_s;
+        Candidate {
+            name,
+            setting,
+            assessment,
+            measured,
+            guesses_per_s,
+            verdict,
+        }
     }
 
     fn allowed(&self, setting: &Setting) -> bool {
@@ -358,7 +438,9 @@ impl Session<'_> {
     fn with_runner_up(&self, mut answer: Answer, candidates: &[Candidate]) -> Answer {
         if let Answer::Fits(pick) = &mut answer {
             let attacker = &self.request.attacker;
-            let others = candidates.iter().filter(|c| c.verdict.fits() && c.setting != pick.setting);
+            let others = candidates
+                .iter()
+                .filter(|c| c.verdict.fits() && c.setting != pick.setting);
             pick.runner_up = others
                 .min_by(|a, b| {
                     let key = |c: &Candidate| (c.setting.algorithm(), attacker.rank(&c.setting));

@@ -1,0 +1,273 @@
+//! Text to values: everything about the arguments that can be checked without looking at the machine.
+
+use std::ffi::OsStr;
+use std::path::PathBuf;
+use std::str::FromStr;
+
+use hashtune::budget::Budget;
+use hashtune::caveat::Caveat;
+use hashtune::export;
+use hashtune::setting::Algorithm;
+use hashtune::units::{BadValue, Bytes, Millis, Rate, Seconds, Share};
+
+use super::{Floor, Format, Job};
+use crate::failure::Failure;
+
+/// A checked command line.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Plan {
+    pub latency: Millis,
+    pub quantile: f64,
+    pub peak: Rate,
+    /// `None`: to be found from the host.
+    pub memory: Option<Bytes>,
+    pub idle_memory: Bytes,
+    pub app_cpu: Millis,
+    pub headroom: Share,
+    /// `None`: as few as fit.
+    pub workers: Option<u32>,
+    /// In OWASP's order, each once.
+    pub algorithms: Vec<Algorithm>,
+    pub profiles: Vec<Profile>,
+    pub floor: Floor,
+    pub time_limit: Seconds,
+    pub seed: u64,
+    /// `None`: standard output.
+    pub output: Option<PathBuf>,
+    pub format: export::Format,
+    pub quiet: bool,
+    /// What was not given, in the order of the help.
+    pub assumed: Vec<Assumed>,
+}
+
+/// A flag that was not given, and the value taken in its place, as it would be typed.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Assumed {
+    pub flag: &'static str,
+    pub value: &'static str,
+}
+
+/// Where a further preset comes from.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Profile {
+    /// One that is built in.
+    Name(String),
+    /// A file of presets.
+    File(PathBuf),
+}
+
+/// Shortest and longest time limit, in seconds.
+const TIME_LIMIT_S: (f64, f64) = (1.0, 3600.0);
+
+impl Plan {
+    pub(super) fn new(job: &Job) -> Result<Self, Failure> {
+        let mut assumed = Vec::new();
+        let mut or = |flag, given: &Option<String>, default: &'static str| {
+            given.clone().unwrap_or_else(|| {
+                assumed.push(Assumed { flag, value: default });
+                default.to_owned()
+            })
+        };
+        let (least, most) = Budget::LATENCY_MS;
+        let latency = or("--budget-ms", &job.budget_ms, "250");
+        let latency = Millis::parse_within("--budget-ms", &latency, least, most)?;
+        let quantile = quantile(&or("--quantile", &job.quantile, "0.95"))?;
+        let idle_memory = flag("--idle-mem", &or("--idle-mem", &job.idle_mem, "0B"))?;
+        let app_cpu = app_cpu(&or("--app-cpu-ms", &job.app_cpu_ms, "0"), latency)?;
+        let headroom = flag("--headroom", &or("--headroom", &job.headroom, "10%"))?;
+        let algorithms = algorithms(&or("--algorithm", &job.algorithm, "argon2id,bcrypt"))?;
+        if job.floor.is_none() {
+            or("--floor", &None, "owasp");
+        }
+        let time_limit = time_limit(&or("--time-limit", &job.time_limit, "60s"))?;
+        let seed = whole("--seed", &or("--seed", &job.seed, "1"), 0, u64::MAX)?;
+        let workers = job.workers.as_deref().map(workers).transpose()?;
+        let memory = job.mem.as_deref().map(|text| flag("--mem", text)).transpose()?;
+        let profiles = job
+            .profile
+            .iter()
+            .map(|value| profile(value))
+            .collect::<Result<_, _>>()?;
+        let plan = Self {
+            latency,
+            quantile,
+            // Last of all: a value that is wrong is worth more to know than one that is missing.
+            peak: peak(job.peak.as_deref())?,
+            memory,
+            idle_memory,
+            app_cpu,
+            headroom,
+            workers,
+            algorithms,
+            profiles,
+            floor: job.floor.unwrap_or(Floor::Owasp),
+            time_limit,
+            seed,
+            output: job.output.clone(),
+            format: match job.format {
+                Some(Format::Json) => export::Format::Json,
+                Some(Format::Toml) | None => export::Format::Toml,
+            },
+            quiet: job.quiet,
+            assumed,
+        };
+        plan.check_memory(job)?;
+        Ok(plan)
+    }
+
+    /// The budget, with the memory that was given or, failing that, what the host allows.
+    ///
+    /// # Errors
+    /// When the memory is too little, or the idle service leaves nothing of it.
+    pub fn budget(&self, memory: Bytes) -> Result<Budget, BadValue> {
+        let budget = Budget {
+            latency: self.latency,
+            quantile: self.quantile,
+            memory,
+            idle_memory: self.idle_memory,
+            app_cpu: self.app_cpu,
+            peak: self.peak,
+            headroom: self.headroom,
+            workers: self.workers,
+        };
+        budget.check().map(|()| budget)
+    }
+
+    /// The doubts that follow from what was not given (that of `--mem` needs the host).
+    pub fn caveats(&self) -> Vec<Caveat> {
+        let not_given = |flag: &str| self.assumed.iter().any(|a| a.flag == flag);
+        [
+            ("--idle-mem", Caveat::IdleMemoryAssumed),
+            ("--app-cpu-ms", Caveat::AppCpuAssumed),
+        ]
+        .into_iter()
+        .filter(|(flag, _)| not_given(flag))
+        .map(|(_, caveat)| caveat)
+        .collect()
+    }
+
+    /// Checks the sizes against each other, and repeats them as they were typed.
+    fn check_memory(&self, job: &Job) -> Result<(), BadValue> {
+        let Some(memory) = self.memory else { return Ok(()) };
+        let typed = |flag: &str| match flag {
+            "--mem" => job.mem.clone(),
+            "--idle-mem" => job.idle_mem.clone(),
+            _ => None,
+        };
+        self.budget(memory).map(|_| ()).map_err(|bad| BadValue {
+            input: typed(&bad.what).unwrap_or_else(|| bad.input.clone()),
+            ..bad
+        })
+    }
+}
+
+/// Parses a quantity; a refusal names the flag.
+fn flag<T: FromStr<Err = BadValue>>(name: &str, text: &str) -> Result<T, BadValue> {
+    text.parse().map_err(|bad| BadValue {
+        what: name.to_owned(),
+        ..bad
+    })
+}
+
+fn peak(text: Option<&str>) -> Result<Rate, Failure> {
+    match text {
+        Some(text) => Ok(flag("--peak", text)?),
+        None => Err(Failure::new(
+            "--peak is missing: only you know how many logins a second arrive when it is busiest",
+        )
+        .hint("hashtune --budget-ms 250 --peak 20/s --mem 1GiB")),
+    }
+}
+
+fn quantile(text: &str) -> Result<f64, BadValue> {
+    let (least, most) = Budget::QUANTILES;
+    let form = format!("a number from {least} to {most}, such as 0.95");
+    let bad = |reason: &str| BadValue::new("--quantile", text, reason, form.clone());
+    let number = |text: &str| text.parse::<f64>().ok().filter(|n| n.is_finite());
+    match number(text.trim()) {
+        Some(q) if (least..=most).contains(&q) => return Ok(q),
+        Some(q) if q < least => return Err(bad(&format!("below {least}"))),
+        Some(q) if q <= 1.0 => return Err(bad(&format!("above {most}"))),
+        _ => {}
+    }
+    // `95`, `95%` and `p95` are what people say.
+    let percent = text.trim().trim_start_matches('p').trim_end_matches('%');
+    match number(percent).map(|p| p / 100.0) {
+        Some(q) if (least..=most).contains(&q) => Err(bad("not a share of 1").hint(format!("write {q}"))),
+        _ => Err(bad("not a share of 1")),
+    }
+}
+
+fn app_cpu(text: &str, latency: Millis) -> Result<Millis, BadValue> {
+    let app_cpu = Millis::parse_within("--app-cpu-ms", text, 0.0, Budget::LATENCY_MS.1)?;
+    if app_cpu >= latency {
+        let accepted = format!("less than --budget-ms, {}", latency.0);
+        return Err(BadValue::new(
+            "--app-cpu-ms",
+            text,
+            "leaves no time for a hash",
+            accepted,
+        ));
+    }
+    Ok(app_cpu)
+}
+
+fn time_limit(text: &str) -> Result<Seconds, BadValue> {
+    let (least, most) = TIME_LIMIT_S;
+    let limit: Seconds = flag("--time-limit", text)?;
+    if (least..=most).contains(&limit.0) {
+        return Ok(limit);
+    }
+    let accepted = format!("{least}s to {most}s, such as 60s or 2min");
+    Err(BadValue::new("--time-limit", text, "out of range", accepted))
+}
+
+fn workers(text: &str) -> Result<u32, BadValue> {
+    let count = whole("--workers", text, 1, Budget::MAX_WORKERS.into())?;
+    Ok(u32::try_from(count).unwrap_or(Budget::MAX_WORKERS))
+}
+
+fn whole(name: &str, text: &str, least: u64, most: u64) -> Result<u64, BadValue> {
+    let bad = |reason: String| BadValue::new(name, text, reason, format!("a whole number from {least} to {most}"));
+    match text.trim().parse::<u64>() {
+        Ok(n) if n < least => Err(bad(format!("below {least}"))),
+        Ok(n) if n > most => Err(bad(format!("above {most}"))),
+        Ok(n) => Ok(n),
+        Err(e) if *e.kind() == std::num::IntErrorKind::PosOverflow => Err(bad(format!("above {most}"))),
+        Err(_) => Err(bad("not a whole number".into())),
+    }
+}
+
+fn algorithms(text: &str) -> Result<Vec<Algorithm>, BadValue> {
+    let mut asked = Vec::new();
+    for word in text.split(',').map(str::trim) {
+        if word == "fips" {
+            asked.extend([Algorithm::Pbkdf2Sha256, Algorithm::Pbkdf2Sha512]);
+            continue;
+        }
+        asked.push(word.parse().map_err(|bad: BadValue| BadValue {
+            what: "--algorithm".into(),
+            input: text.to_owned(),
+            reason: format!("\"{word}\" is not known"),
+            accepted: format!("{}; fips for both PBKDF2; several with commas", bad.accepted),
+            ..bad
+        })?);
+    }
+    Ok(Algorithm::ALL.into_iter().filter(|a| asked.contains(a)).collect())
+}
+
+fn profile(value: &OsStr) -> Result<Profile, BadValue> {
+    let bytes = value.as_encoded_bytes();
+    if bytes.contains(&b'/') || bytes.ends_with(b".toml") {
+        return Ok(Profile::File(value.into()));
+    }
+    match value.to_str() {
+        Some(name) if !name.trim().is_empty() => Ok(Profile::Name(name.to_owned())),
+        _ => Err(BadValue::new(
+            "--profile",
+            value.to_string_lossy(),
+            "not a name",
+            "a preset's name, or a file that ends in .toml",
+        )),
+    }
+}

@@ -1,0 +1,179 @@
+//! The main job: probe, measure, recommend, and write the answer.
+
+use std::path::Path;
+use std::sync::Arc;
+
+use hashtune::budget::Budget;
+use hashtune::caveat::Caveat;
+use hashtune::engine::{Engine, Native, Pages};
+use hashtune::export;
+use hashtune::host::{self, Host};
+use hashtune::preset::Preset;
+use hashtune::recommend::{Answer, Candidate, Recommendation, Request, recommend};
+use hashtune::report::{Context, Doubt, Report};
+use hashtune::strength::Attacker;
+use hashtune::units::{Bytes, Millis};
+use hashtune::verdict::{Quantile, memory};
+
+use super::{Outcome, machine, profiles};
+use crate::cli::{Floor, Plan};
+use crate::failure::Failure;
+use crate::output::Output;
+use crate::terminal::{self, Row, Terminal};
+
+/// Finds, prints and writes the recommendation. Everything that can be refused is refused before anything is measured.
+///
+/// # Errors
+/// Whatever kept it from an answer.
+pub fn run(plan: &Plan) -> Result<Outcome, Failure> {
+    let output = Output::open(plan.output.as_deref())?;
+    let presets = profiles::presets(&plan.profiles)?;
+    let host = host::probe(Path::new("/"));
+    let (budget, mut caveats) = budget(plan, &host)?;
+    caveats.extend(host.warnings.iter().cloned());
+    let terminal = Terminal::new(plan.quiet);
+    terminal.assumed(&plan.assumed);
+
+    let engine: Arc<Native> = Arc::new(Native::new(Pages::Deployed));
+    let attacker = Attacker::builtin();
+    let request = request(plan, budget, &host, presets, attacker, &engine);
+    let mut runner = machine::runner(engine.clone(), &host, &request);
+    let mut progress = terminal.progress();
+    let found = recommend(&request, &mut runner, &mut progress);
+    drop(progress);
+    let mut found = found.map_err(|error| Failure::new(error.to_string()).hint("hashtune probe shows what may be used"))?;
+    caveats.append(&mut found.caveats);
+
+    let rows: Vec<Row> = found.candidates.iter().map(|c| row(c, &found.answer, &budget)).collect();
+    terminal.candidates(&rows, &budget, attacker.name());
+    let doubts: Vec<Doubt> = caveats.iter().map(Doubt::from).collect();
+    match &found.answer {
+        Answer::Fits(pick) => {
+            let context = Context {
+                budget: &budget,
+                host: &host,
+                usable_cpus: request.usable_cpus,
+                engine: engine.name(),
+                pages: Pages::Deployed,
+                attacker: attacker.name(),
+                candidates: &found.candidates,
+                caveats: &caveats,
+            };
+            publish(pick, &context, plan, terminal, output)?;
+            terminal.caveats(&doubts);
+            Ok(Outcome::Done)
+        }
+        Answer::Nothing(remedies) => {
+            terminal.caveats(&doubts);
+            let remedies: Vec<String> = remedies.iter().map(|r| format!("{}: {}", r.name, r.text)).collect();
+            terminal::refusal(&nothing(plan, &budget), &remedies);
+            Ok(Outcome::NothingFits)
+        }
+        Answer::Undecided { why, hint } => {
+            terminal.caveats(&doubts);
+            terminal::refusal(&format!("could not tell: {why}"), std::slice::from_ref(hint));
+            Ok(Outcome::Undecided)
+        }
+    }
+}
+
+fn publish(
+    pick: &Recommendation,
+    context: &Context,
+    plan: &Plan,
+    terminal: Terminal,
+    mut output: Output,
+) -> Result<(), Failure> {
+    let report = Report::new(pick, context).map_err(|fault| Failure::new(fault.to_string()))?;
+    terminal.recommendation(&report, pick.runner_up.as_deref());
+    export::write(&report, plan.format, &mut output).map_err(|error| Failure::io("the report", &error))?;
+    output.save()
+}
+
+/// The budget, with the memory that was given, or what the host allows; and what is doubtful about it.
+fn budget(plan: &Plan, host: &Host) -> Result<(Budget, Vec<Caveat>), Failure> {
+    let mut caveats = plan.caveats();
+    let memory = match plan.memory {
+        Some(asked) => {
+            let usable = host.usable_memory.unwrap_or(asked);
+            if asked > usable {
+                caveats.push(Caveat::MemoryAboveHost { asked, usable });
+            }
+            asked.min(usable)
+        }
+        None => {
+            let (memory, from) = machine::default_memory(host).ok_or_else(|| {
+                Failure::new("--mem is missing, and this host tells neither a limit nor its memory").hint("pass --mem 1GiB")
+            })?;
+            caveats.push(Caveat::MemoryAssumed { memory, from: from.to_owned() });
+            memory
+        }
+    };
+    Ok((plan.budget(memory)?, caveats))
+}
+
+fn request(
+    plan: &Plan,
+    budget: Budget,
+    host: &Host,
+    presets: Vec<Preset>,
+    attacker: &Attacker,
+    engine: &Native,
+) -> Request {
+    let (usable_cpus, cpus) = machine::cpus(host);
+    Request {
+        budget,
+        usable_cpus,
+        cpus,
+        algorithms: plan.algorithms.clone(),
+        presets: presets.into_iter().map(|p| (p.name, p.setting)).collect(),
+        max_lanes: u32::MAX,
+        below_floor: plan.floor == Floor::None,
+        attacker: attacker.clone(),
+        fresh_from_kib: engine.fresh_from_kib(),
+        seed: plan.seed,
+        time_limit_s: plan.time_limit.0,
+    }
+}
+
+/// A candidate as the table shows it. The pick's figures are the measured ones.
+fn row(candidate: &Candidate, answer: &Answer, budget: &Budget) -> Row {
+    let measured = match answer {
+        Answer::Fits(pick) if pick.setting == candidate.setting => Some(&pick.evidence),
+        _ => None,
+    };
+    let assessment = candidate.assessment.as_ref();
+    let workers = assessment.map(|a| a.workers);
+    let held = workers.map(|w| Bytes(memory(&candidate.setting, w, budget).0 - budget.idle_memory.0));
+    Row {
+        name: candidate.name.clone(),
+        single: measured
+            .map(|e| e.single_s)
+            .or_else(|| assessment.map(|a| a.cost.alone_wall_s()))
+            .map(Millis::from_s),
+        latency: measured
+            .map(|e| e.latency.estimate)
+            .or_else(|| assessment.and_then(|a| a.latency_s))
+            .map(Millis::from_s),
+        predicted: measured.is_none(),
+        ceiling_per_s: measured.map(|e| e.ceiling.per_s()).or_else(|| assessment.map(|a| a.ceiling.per_s())),
+        memory: measured.map(|e| e.peak_memory.bytes).or(held),
+        guesses_per_s: Some(candidate.guesses_per_s),
+        verdict: (&candidate.verdict).into(),
+        reason: candidate.verdict.reason(),
+    }
+}
+
+fn nothing(plan: &Plan, budget: &Budget) -> String {
+    let floor = match plan.floor {
+        Floor::Owasp => "at or above OWASP's floor ",
+        Floor::None => "",
+    };
+    format!(
+        "no setting {floor}keeps {} of {} at {} within {} of memory",
+        Quantile(budget.quantile),
+        budget.latency,
+        budget.peak,
+        budget.memory,
+    )
+}

@@ -1,0 +1,203 @@
+//! Sentences for people, made from the record.
+
+use hashtune::report::{Basis, Hash, Limit, Report};
+use hashtune::units::{Bytes, Rate, Share, Short};
+
+use crate::cli::Assumed;
+
+/// `assumed: --quantile 0.95, --headroom 10%`.
+pub(super) fn assumed(assumed: &[Assumed]) -> String {
+    let list: Vec<String> = assumed.iter().map(|a| format!("{} {}", a.flag, a.value)).collect();
+    format!("assumed: {}", list.join(", "))
+}
+
+/// `p95` for 0.95.
+pub(super) fn quantile(share: f64) -> String {
+    format!("p{}", Short(share * 100.0))
+}
+
+/// What to deploy, how it does at the peak, what it needs, how strong it is, and why it is not stronger.
+pub(super) fn recommendation(report: &Report, runner_up: Option<&str>) -> [String; 5] {
+    [
+        setting(&report.hash),
+        latency(report),
+        needs(report),
+        strength(report),
+        format!(
+            "{}; runner-up: {}",
+            binding(report.binding.limit),
+            runner_up.unwrap_or("none")
+        ),
+    ]
+}
+
+fn setting(hash: &Hash) -> String {
+    match hash {
+        Hash::Argon2id {
+            memory_kib,
+            time_cost,
+            parallelism,
+            encoded,
+            ..
+        } => {
+            let memory = Bytes::from_kib(u64::from(*memory_kib));
+            format!("argon2id with {memory} ({memory_kib} KiB), t={time_cost}, p={parallelism}: {encoded}")
+        }
+        Hash::Bcrypt { cost, encoded } => format!("bcrypt with cost {cost}: {encoded}"),
+        Hash::Scrypt { n, r, p, encoded } => format!("scrypt with N={n}, r={r}, p={p}: {encoded}"),
+        Hash::Pbkdf2Sha256 { iterations, encoded } => {
+            format!("pbkdf2-sha256 with {iterations} iterations: {encoded}")
+        }
+        Hash::Pbkdf2Sha512 { iterations, encoded } => {
+            format!("pbkdf2-sha512 with {iterations} iterations: {encoded}")
+        }
+    }
+}
+
+fn latency(report: &Report) -> String {
+    let (seen, asked) = (&report.measured, &report.budget);
+    let peak = Rate::new(asked.peak_per_s.get()).map_or_else(|_| String::new(), |rate| rate.to_string());
+    let basis = match seen.basis {
+        Basis::Measured => "measured",
+        Basis::Simulated => "simulated",
+    };
+    format!(
+        "latency: {} at {peak} is {} ms ({} to {}, {basis}) of {} ms; one login alone takes {} ms",
+        quantile(asked.quantile.get()),
+        Short(seen.latency_ms.get()),
+        Short(seen.latency_ms_low.get()),
+        Short(seen.latency_ms_high.get()),
+        Short(asked.latency_ms.get()),
+        Short(seen.single_ms.get()),
+    )
+}
+
+fn needs(report: &Report) -> String {
+    let (seen, asked, pool) = (&report.measured, &report.budget, &report.pool);
+    let share = |part: f64, whole: f64| Share(part / whole.max(f64::MIN_POSITIVE));
+    format!(
+        "load: {} of the ceiling of {}/s on {} CPUs; {} at once, {} waiting; {} of {} memory above idle",
+        share(asked.peak_per_s.get(), seen.ceiling_per_s.get()),
+        Short(seen.ceiling_per_s.get()),
+        Short(report.host.usable_cpus.get()),
+        pool.max_in_flight,
+        pool.max_queued,
+        Bytes(seen.peak_memory_bytes),
+        Bytes(asked.memory_bytes),
+    )
+}
+
+fn strength(report: &Report) -> String {
+    let strength = &report.strength;
+    format!(
+        "strength: {} can try {} guesses/s at most; {} times the family's minimum (OWASP)",
+        strength.attacker,
+        Short(strength.guesses_per_s.get()),
+        Short(strength.floor_ratio.get()),
+    )
+}
+
+const fn binding(limit: Limit) -> &'static str {
+    match limit {
+        Limit::Latency => "limited by latency",
+        Limit::Peak => "limited by the peak (CPU)",
+        Limit::Memory => "limited by memory",
+        Limit::None => "limited by nothing that was tried",
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use hashtune::budget::Budget;
+    use hashtune::export;
+    use hashtune::report::Outcome;
+    use hashtune::units::{Millis, Rate};
+
+    use super::super::candidates::{Row, render};
+    use super::*;
+
+    const EXAMPLE: &str = include_str!("../../tests/data/report.toml");
+
+    #[test]
+    fn five_lines_say_it_all() {
+        let report = export::toml::read(EXAMPLE).unwrap();
+        let lines = recommendation(&report, Some("bcrypt:12"));
+        insta::assert_snapshot!("recommendation", lines.join("\n"));
+    }
+
+    fn rows() -> Vec<Row> {
+        let row = |name: &str, verdict, reason: &str| Row {
+            name: name.into(),
+            single: Some(Millis(44.0)),
+            latency: Some(Millis(131.2)),
+            predicted: false,
+            ceiling_per_s: Some(44.6),
+            memory: Some(Bytes(184 << 20)),
+            guesses_per_s: Some(4096.0),
+            verdict,
+            reason: reason.into(),
+        };
+        vec![
+            row("argon2id:m=47104,t=2,p=1", Outcome::Fits, "chosen"),
+            Row {
+                predicted: true,
+                ..row(
+                    "rfc9106-second",
+                    Outcome::Exceeds,
+                    "tops out at 17.1/s: enough for 5/s, not for 20/s; it would take 5.3 CPUs",
+                )
+            },
+            Row {
+                single: None,
+                latency: None,
+                ceiling_per_s: None,
+                memory: None,
+                ..row("evil\n\u{1b}[2J", Outcome::Skipped, "")
+            },
+        ]
+    }
+
+    fn budget() -> Budget {
+        Budget {
+            latency: Millis(250.0),
+            quantile: 0.95,
+            memory: Bytes(1 << 30),
+            idle_memory: Bytes(0),
+            app_cpu: Millis(0.0),
+            peak: Rate::new(20.0).unwrap(),
+            headroom: Share(0.1),
+            workers: None,
+        }
+    }
+
+    #[test]
+    fn the_table_wraps_to_the_width() {
+        for width in [80, 120] {
+            let text = render(&rows(), &budget(), "rtx-4090", width);
+            let widest = text.lines().map(|l| l.chars().count()).max().unwrap();
+            assert!(widest <= usize::from(width), "{widest}\n{text}");
+            insta::assert_snapshot!(format!("table_{width}"), text);
+        }
+        // Too narrow for any table: still no panic.
+        render(&rows(), &budget(), "rtx-4090", 10);
+    }
+
+    #[test]
+    fn assumptions_read_as_typed() {
+        let list = [
+            Assumed {
+                flag: "--quantile",
+                value: "0.95",
+            },
+            Assumed {
+                flag: "--headroom",
+                value: "10%",
+            },
+        ];
+        assert_eq!(assumed(&list), "assumed: --quantile 0.95, --headroom 10%");
+        assert_eq!(
+            (quantile(0.95), quantile(0.999), quantile(0.5)),
+            ("p95".into(), "p99.9".into(), "p50".into())
+        );
+    }
+}
