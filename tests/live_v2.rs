@@ -1,0 +1,135 @@
+//! The real program on a real kernel with cgroup v2 only: Debian's cloud kernel in qemu, without hardware help.
+//!
+//! `tests/v2/prepare.sh` gets the packages. CI runs it from here; by hand it is run once, or this test is skipped.
+//! docs/live.md tells what is checked.
+
+#[path = "live/console.rs"]
+mod console;
+#[path = "live/say.rs"]
+mod say;
+
+use std::path::{Path, PathBuf};
+use std::process::{Command, Stdio};
+use std::time::{Duration, Instant};
+
+use console::Console;
+use say::{in_ci, say, skipped};
+
+const MIB: u64 = 1 << 20;
+/// From power-on to power-off.
+const PATIENCE: Duration = Duration::from_secs(240);
+
+fn root() -> &'static Path {
+    Path::new(env!("CARGO_MANIFEST_DIR"))
+}
+
+/// Runs one of the test's scripts.
+fn script(name: &str) -> Result<(), String> {
+    let path = root().join("tests/v2").join(name);
+    let output = Command::new("/bin/sh").arg(path).stdin(Stdio::null()).output();
+    let output = output.map_err(|e| format!("/bin/sh: {e}"))?;
+    if output.status.success() {
+        return Ok(());
+    }
+    Err(String::from_utf8_lossy(&output.stderr).trim().to_owned())
+}
+
+/// Whether everything for the machine is there. By hand nothing is fetched.
+fn prepared() -> Result<(), String> {
+    if in_ci() {
+        return script("prepare.sh");
+    }
+    let there = |file: &str| root().join("target/v2").join(file).exists();
+    let qemu = Command::new("qemu-system-x86_64").arg("--version").output();
+    if there("vmlinuz") && there("busybox") && qemu.is_ok() {
+        return Ok(());
+    }
+    Err("qemu, kernel or busybox is missing: tests/v2/prepare.sh gets them".into())
+}
+
+/// Boots, and reads what the machine tells until it powers off.
+fn boot() -> Console {
+    let file = |name: &str| -> PathBuf { root().join("target/v2").join(name) };
+    let mut qemu = Command::new("qemu-system-x86_64");
+    qemu.args(["-accel", "tcg", "-m", "768M", "-smp", "2", "-nographic", "-no-reboot"])
+        .args(["-nic", "none", "-monitor", "none", "-serial", "stdio"])
+        .arg("-kernel")
+        .arg(file("vmlinuz"))
+        .arg("-initrd")
+        .arg(file("initramfs"))
+        // cgroup_no_v1: all controllers belong to v2. A panic powers off.
+        .args(["-append", "console=ttyS0 quiet loglevel=1 panic=-1 cgroup_no_v1=all"]);
+    console::read(&mut qemu, PATIENCE)
+}
+
+#[test]
+fn a_v2_kernel() {
+    if let Err(why) = prepared() {
+        assert!(!in_ci(), "{why}");
+        return skipped("v2 kernel", &why);
+    }
+    script("image.sh").unwrap();
+    let begun = Instant::now();
+    let console = boot();
+    let kernel = console.part("kernel").trim();
+    say(&format!("v2 kernel {kernel}: {:.0} s from power-on", begun.elapsed().as_secs_f64()));
+    probe(&console);
+    job(&console);
+    delegated(&console);
+}
+
+/// Ended well, within its limits, and left nothing.
+fn assert_clean(console: &Console, name: &str) {
+    let state = console.part(&format!("{name}.state"));
+    let told = || format!("{state}\n{}\n{}", console.part(&format!("{name}.out")), console.part(&format!("{name}.err")));
+    assert!(state.lines().any(|l| l == "exit 0"), "{}", told());
+    assert!(!state.contains("left "), "{}", told());
+    let kills: Vec<_> = state.lines().filter(|l| l.contains(":oom_kill ")).collect();
+    assert!(!kills.is_empty() && kills.iter().all(|l| l.ends_with(" 0")), "{}", told());
+}
+
+fn probe(console: &Console) {
+    assert_clean(console, "probe");
+    let probe: serde_json::Value = serde_json::from_str(console.part("probe.out")).unwrap();
+    for (key, value) in [
+        ("cgroup_version", "v2".into()),
+        ("online_cpus", 2.into()),
+        ("affinity_cpus", 2.into()),
+        ("quota_cpus", 0.5.into()),
+        ("usable_cpus", 0.5.into()),
+        ("memory_limit_bytes", (128 * MIB).into()),
+        ("usable_memory_bytes", (128 * MIB).into()),
+        ("cpu_decided_by", "sys/fs/cgroup/box/cpu.max".into()),
+        ("memory_decided_by", "sys/fs/cgroup/box/inner/memory.max".into()),
+        ("warnings", vec!["cpu-fraction"].into()),
+    ] {
+        assert_eq!(probe[key], serde_json::Value::from(value), "{key}");
+    }
+}
+
+fn answer(console: &Console, name: &str) -> toml::Table {
+    assert_clean(console, name);
+    let answer: toml::Table = console.part(&format!("{name}.out")).parse().unwrap();
+    let seconds = answer["measured"]["seconds"].as_float().unwrap();
+    say(&format!("v2 {name}: {} ({seconds:.0} s at the peak)", answer["hash"]["encoded"]));
+    assert_eq!(answer["host"]["usable_cpus"].as_float(), Some(0.5));
+    answer
+}
+
+fn job(console: &Console) {
+    let answer = answer(console, "job");
+    assert_eq!(answer["host"]["usable_memory_bytes"].as_integer(), Some(128 << 20));
+    let caveats = answer["caveat"].as_array().unwrap();
+    let throttled = caveats.iter().any(|c| c["code"].as_str() == Some("cpu-throttled"));
+    assert!(throttled, "{caveats:?}");
+}
+
+/// Where a group may be made, peak memory is measured in it as well.
+fn delegated(console: &Console) {
+    answer(console, "delegated");
+    let seen = console.part("delegated.seen");
+    let peaks = seen.lines().filter_map(|l| l.rsplit(' ').next()?.parse::<u64>().ok());
+    let peak = peaks.max().unwrap_or(0);
+    say(&format!("v2 delegated: memory.peak of the measuring group {} KiB", peak / 1024));
+    assert!(peak > 0, "no measuring group was seen:\n{}", console.part("delegated.err"));
+}
