@@ -91,19 +91,20 @@ fn assert_clean(console: &Console, name: &str) {
 fn probe(console: &Console) {
     assert_clean(console, "probe");
     let probe: serde_json::Value = serde_json::from_str(console.part("probe.out")).unwrap();
-    for (key, value) in [
-        ("cgroup_version", "v2".into()),
-        ("online_cpus", 2.into()),
-        ("affinity_cpus", 2.into()),
-        ("quota_cpus", 0.5.into()),
-        ("usable_cpus", 0.5.into()),
-        ("memory_limit_bytes", (128 * MIB).into()),
-        ("usable_memory_bytes", (128 * MIB).into()),
-        ("cpu_decided_by", "sys/fs/cgroup/box/cpu.max".into()),
-        ("memory_decided_by", "sys/fs/cgroup/box/inner/memory.max".into()),
-        ("warnings", vec!["cpu-fraction"].into()),
-    ] {
-        assert_eq!(probe[key], serde_json::Value::from(value), "{key}");
+    let expected = serde_json::json!({
+        "cgroup_version": "v2",
+        "online_cpus": 2,
+        "affinity_cpus": 2,
+        "quota_cpus": 0.5,
+        "usable_cpus": 0.5,
+        "memory_limit_bytes": 128 * MIB,
+        "usable_memory_bytes": 128 * MIB,
+        "cpu_decided_by": "sys/fs/cgroup/box/cpu.max",
+        "memory_decided_by": "sys/fs/cgroup/box/inner/memory.max",
+        "warnings": ["cpu-fraction"],
+    });
+    for (key, value) in expected.as_object().unwrap() {
+        assert_eq!(&probe[key], value, "{key}");
     }
 }
 

@@ -3,7 +3,7 @@
 use std::fs::{self, File};
 use std::os::unix::fs::PermissionsExt;
 use std::os::unix::process::ExitStatusExt;
-use std::path::{Path, PathBuf};
+use std::path::PathBuf;
 use std::process::{Child, Command, ExitStatus, Stdio};
 use std::sync::atomic::{AtomicU32, Ordering};
 use std::thread;
@@ -11,6 +11,8 @@ use std::time::{Duration, Instant};
 
 use rustix::process::{Pid, Signal, kill_process};
 use tempfile::TempDir;
+
+use super::groups::Nested;
 
 /// Joins the groups that come before `--`, then becomes the command behind it.
 const JOIN: &str = r#"while [ "$1" != -- ]; do echo $$ >"$1/cgroup.procs" || exit 97; shift; done; shift; exec "$@""#;
@@ -21,14 +23,11 @@ const PATIENCE: Duration = Duration::from_secs(150);
 
 /// A run to be: where, under what, and with which arguments.
 #[derive(Debug, Default)]
-pub struct Run<'a> {
-    /// Directories of cgroups to join.
-    pub groups: Vec<&'a Path>,
-    /// What starts the program, such as `taskset -c 0`.
-    pub under: Vec<&'a str>,
-    pub args: Vec<&'a str>,
-    /// Runs a copy that every user may run: some checkouts lie where only their owner may look.
-    pub copied: bool,
+pub struct Run {
+    groups: Vec<PathBuf>,
+    under: Vec<String>,
+    args: Vec<String>,
+    copied: bool,
 }
 
 /// A run that was started. Killed on drop.
@@ -51,16 +50,35 @@ pub struct Outcome {
     pub leftovers: Vec<String>,
 }
 
-impl<'a> Run<'a> {
-    pub fn new(args: &str) -> Self
-    where
-        'a: 'static,
-    {
-        let args = args.to_owned().leak().split_whitespace().collect();
+fn words(line: &str) -> Vec<String> {
+    line.split_whitespace().map(str::to_owned).collect()
+}
+
+impl Run {
+    /// A run with these arguments, separated by spaces.
+    pub fn new(args: &str) -> Self {
         Self {
-            args,
+            args: words(args),
             ..Self::default()
         }
+    }
+
+    /// In the inner group as well.
+    pub fn within(mut self, group: &Nested) -> Self {
+        self.groups.push(group.inner.clone());
+        self
+    }
+
+    /// Started by a command, such as `taskset -c 0`.
+    pub fn under(mut self, command: &str) -> Self {
+        self.under = words(command);
+        self
+    }
+
+    /// As a user that owns nothing. Runs a copy of the program: some checkouts lie where only their owner may look.
+    pub fn as_nobody(mut self) -> Self {
+        self.copied = true;
+        self.under("setpriv --reuid 65534 --regid 65534 --clear-groups")
     }
 
     pub fn start(&self) -> Running {
