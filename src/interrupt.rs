@@ -3,6 +3,7 @@
 //! What must be undone is registered where it comes into being; it is undone by `Drop` when the run ends by itself, and
 //! from here when it is interrupted, for then no destructor runs.
 
+use std::fmt;
 use std::process;
 use std::sync::{Mutex, MutexGuard, PoisonError};
 
@@ -14,25 +15,55 @@ const EXIT_CODE: i32 = 130;
 type Cleanup = Box<dyn FnOnce() + Send>;
 
 /// Newest last. The number tells the entries apart.
-static CLEANUPS: Mutex<(u64, Vec<(u64, Cleanup)>)> = Mutex::new((0, Vec::new()));
+struct Registry {
+    last: u64,
+    cleanups: Vec<(u64, Cleanup)>,
+}
+
+type Shared = Mutex<Registry>;
+
+static REGISTRY: Shared = Mutex::new(Registry::new());
+
+impl Registry {
+    const fn new() -> Self {
+        Self {
+            last: 0,
+            cleanups: Vec::new(),
+        }
+    }
+}
 
 /// Keeps a cleanup registered; dropping it means that the thing has been cleaned up otherwise.
 #[must_use = "the cleanup is only registered while this lives"]
-#[derive(Debug)]
-pub struct Registration(u64);
+pub struct Registration {
+    number: u64,
+    registry: &'static Shared,
+}
 
 /// Registers what an interrupt must do before the process ends. It must not block.
 pub fn on_exit(cleanup: impl FnOnce() + Send + 'static) -> Registration {
-    let mut cleanups = lock();
-    cleanups.0 += 1;
-    let number = cleanups.0;
-    cleanups.1.push((number, Box::new(cleanup)));
-    Registration(number)
+    register(&REGISTRY, Box::new(cleanup))
+}
+
+fn register(registry: &'static Shared, cleanup: Cleanup) -> Registration {
+    let mut entries = lock(registry);
+    entries.last += 1;
+    let number = entries.last;
+    entries.cleanups.push((number, cleanup));
+    Registration { number, registry }
 }
 
 impl Drop for Registration {
     fn drop(&mut self) {
-        lock().1.retain(|(number, _)| *number != self.0);
+        lock(self.registry)
+            .cleanups
+            .retain(|(number, _)| *number != self.number);
+    }
+}
+
+impl fmt::Debug for Registration {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "Registration({})", self.number)
     }
 }
 
@@ -42,24 +73,24 @@ impl Drop for Registration {
 /// When the signals cannot be handled.
 pub fn install() -> Result<(), Failure> {
     ctrlc::set_handler(|| {
-        run_all();
+        run_all(&REGISTRY);
         process::exit(EXIT_CODE);
     })
     .map_err(|error| Failure::new(format!("signals cannot be handled: {error}")))
 }
 
 /// Newest first, as destructors would.
-fn run_all() {
+fn run_all(registry: &Shared) {
     // Taken out before they run: one that drops a registration must not find the lock held.
-    let cleanups = std::mem::take(&mut lock().1);
+    let cleanups = std::mem::take(&mut lock(registry).cleanups);
     for (_, cleanup) in cleanups.into_iter().rev() {
         cleanup();
     }
 }
 
-fn lock() -> MutexGuard<'static, (u64, Vec<(u64, Cleanup)>)> {
+fn lock(registry: &Shared) -> MutexGuard<'_, Registry> {
     // A panic elsewhere is no reason to leave files behind.
-    CLEANUPS.lock().unwrap_or_else(PoisonError::into_inner)
+    registry.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
 #[cfg(test)]
@@ -68,18 +99,21 @@ mod tests {
 
     use super::*;
 
+    /// One of its own: the program's holds the files of tests that run at the same time.
+    static OWN: Shared = Mutex::new(Registry::new());
+
     #[test]
     fn newest_runs_first_and_dropped_ones_do_not() {
         let (tx, rx) = mpsc::channel();
-        let note = |n: u32| {
+        let note = |n: u32| -> Cleanup {
             let tx = tx.clone();
-            move || tx.send(n).unwrap()
+            Box::new(move || tx.send(n).unwrap())
         };
-        let _first = on_exit(note(1));
-        let dropped = on_exit(note(2));
-        let _third = on_exit(note(3));
+        let _first = register(&OWN, note(1));
+        let dropped = register(&OWN, note(2));
+        let _third = register(&OWN, note(3));
         drop(dropped);
-        run_all();
+        run_all(&OWN);
         assert_eq!(rx.try_iter().collect::<Vec<_>>(), [3, 1]);
     }
 }

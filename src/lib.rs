@@ -8,6 +8,7 @@ pub mod budget;
 pub mod caveat;
 pub mod engine;
 pub mod export;
+pub mod hash_string;
 pub mod host;
 pub mod measure;
 pub mod preset;

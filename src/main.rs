@@ -1,8 +1,5 @@
 //! `hashtune`: which password-hash setting is the strongest that this machine can really serve?
 
-// SEAM: goes when `command::recommend` uses the terminal and the plan.
-#![allow(dead_code)]
-
 mod cli;
 mod command;
 mod failure;

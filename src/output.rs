@@ -160,6 +160,8 @@ fn replace(path: &Path, mut temporary: NamedTempFile, data: &[u8]) -> io::Result
 
 #[cfg(test)]
 mod tests {
+    use std::io::Read;
+    use std::os::fd::AsRawFd;
     use std::os::unix::fs::symlink;
 
     use super::*;
@@ -233,5 +235,27 @@ mod tests {
     fn devices_are_written_directly() {
         save(Path::new("/dev/null"), "gone").unwrap();
         assert!(!fs::metadata("/dev/null").unwrap().is_file());
+        let failure = save(Path::new("/dev/full"), "too much").unwrap_err();
+        assert!(failure.line.starts_with("/dev/full: no space left"), "{failure:?}");
+    }
+
+    #[test]
+    fn pipes_without_a_path_are_written_and_may_close() {
+        let (mut reader, writer) = io::pipe().unwrap();
+        let path = PathBuf::from(format!("/proc/self/fd/{}", writer.as_raw_fd()));
+        save(&path, "data").unwrap();
+        let opened = Output::open(Some(&path)).unwrap();
+        drop(writer);
+        drop(opened);
+        let mut text = String::new();
+        reader.read_to_string(&mut text).unwrap();
+        assert_eq!(text, "data");
+
+        let (reader, writer) = io::pipe().unwrap();
+        let path = PathBuf::from(format!("/proc/self/fd/{}", writer.as_raw_fd()));
+        let mut output = Output::open(Some(&path)).unwrap();
+        output.write_all(b"unread").unwrap();
+        drop(reader);
+        output.save().unwrap();
     }
 }

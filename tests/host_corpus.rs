@@ -59,7 +59,9 @@ fn table(record: &ProbeRecord) -> Table {
 /// Everything that is wrong with the answer to a case.
 fn faults(case: &Path) -> Vec<String> {
     let expected: Table = fs::read_to_string(case.join("expected.toml")).unwrap().parse().unwrap();
-    let got = table(&ProbeRecord::from(&host::probe(&case.join("root"))));
+    let record = ProbeRecord::from(&host::probe(&case.join("root")));
+    let got = table(&record);
+    assert_eq!(got.clone().try_into::<ProbeRecord>().unwrap(), record, "read back");
     let mut faults = Vec::new();
     for key in expected.keys() {
         let known = FIGURES.contains(&key.as_str())

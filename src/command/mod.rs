@@ -1,10 +1,19 @@
 //! What the program does, one file a subcommand. A command computes; `terminal` prints, `output` writes.
 
-pub mod profiles;
+mod machine;
+pub mod presets;
+pub mod probe;
+mod profiles;
+mod recommend;
+pub mod sources;
+pub mod strength;
 
+use std::io;
 use std::process::ExitCode;
 
-use crate::cli::{Plan, Request};
+use hashtune::engine;
+
+use crate::cli::{Command, Request};
 use crate::failure::Failure;
 use crate::output::Output;
 use crate::terminal;
@@ -40,12 +49,20 @@ pub fn run(request: Request) -> Result<Outcome, Failure> {
             terminal::show(&text);
             Ok(Outcome::Done)
         }
-        Request::Recommend(plan) => recommend(&plan),
-        // SEAM: one arm a subcommand, for example
-        //     Request::Part(Command::Probe(args)) => part(|out| probe::run(args, out)),
-        // with `part` below, which gives each an output that tolerates a closed pipe.
+        Request::Recommend(plan) => recommend::run(&plan),
+        Request::Part(Command::Worker) => worker(),
         Request::Part(part) => Err(Failure::new(format!("{part:?}: not part of this build")).hint("hashtune --help")),
     }
+}
+
+/// Serves the program that started this one, until it closes our input or ends.
+fn worker() -> Result<Outcome, Failure> {
+    // Without it the end of stdin still ends the worker.
+    let _ = engine::worker::die_with_parent();
+    let served = engine::worker::serve(io::stdin().lock(), io::stdout().lock());
+    served
+        .map(|()| Outcome::Done)
+        .map_err(|error| Failure::new(error.to_string()))
 }
 
 /// Runs a part that only writes data. Nothing is printed when it fails half-way.
@@ -55,11 +72,4 @@ fn part(write: impl FnOnce(&mut Output) -> Result<(), Failure>) -> Result<Outcom
     write(&mut output)?;
     output.save()?;
     Ok(Outcome::Done)
-}
-
-/// SEAM: becomes `recommend.rs`. The order matters: everything that can be refused is refused before anything is measured.
-fn recommend(plan: &Plan) -> Result<Outcome, Failure> {
-    let _output = Output::open(plan.output.as_deref())?;
-    let _profiles = profiles::read(&plan.profiles)?;
-    Err(Failure::new("measuring is not part of this build"))
 }

@@ -6,7 +6,6 @@ use std::sync::Arc;
 use hashtune::budget::Budget;
 use hashtune::caveat::Caveat;
 use hashtune::engine::{Engine, Native, Pages};
-use hashtune::export;
 use hashtune::host::{self, Host};
 use hashtune::preset::Preset;
 use hashtune::recommend::{Answer, Candidate, Recommendation, Request, recommend};
@@ -41,10 +40,15 @@ pub fn run(plan: &Plan) -> Result<Outcome, Failure> {
     let mut progress = terminal.progress();
     let found = recommend(&request, &mut runner, &mut progress);
     drop(progress);
-    let mut found = found.map_err(|error| Failure::new(error.to_string()).hint("hashtune probe shows what may be used"))?;
+    let mut found =
+        found.map_err(|error| Failure::new(error.to_string()).hint("hashtune probe shows what may be used"))?;
     caveats.append(&mut found.caveats);
 
-    let rows: Vec<Row> = found.candidates.iter().map(|c| row(c, &found.answer, &budget)).collect();
+    let rows: Vec<Row> = found
+        .candidates
+        .iter()
+        .map(|c| row(c, &found.answer, &budget))
+        .collect();
     terminal.candidates(&rows, &budget, attacker.name());
     let doubts: Vec<Doubt> = caveats.iter().map(Doubt::from).collect();
     match &found.answer {
@@ -86,7 +90,7 @@ fn publish(
 ) -> Result<(), Failure> {
     let report = Report::new(pick, context).map_err(|fault| Failure::new(fault.to_string()))?;
     terminal.recommendation(&report, pick.runner_up.as_deref());
-    export::write(&report, plan.format, &mut output).map_err(|error| Failure::io("the report", &error))?;
+    plan.format.write(&report, &mut output).map_err(|error| Failure::io("the report", &error))?;
     output.save()
 }
 
@@ -103,9 +107,13 @@ fn budget(plan: &Plan, host: &Host) -> Result<(Budget, Vec<Caveat>), Failure> {
         }
         None => {
             let (memory, from) = machine::default_memory(host).ok_or_else(|| {
-                Failure::new("--mem is missing, and this host tells neither a limit nor its memory").hint("pass --mem 1GiB")
+                Failure::new("--mem is missing, and this host tells neither a limit nor its memory")
+                    .hint("pass --mem 1GiB")
             })?;
-            caveats.push(Caveat::MemoryAssumed { memory, from: from.to_owned() });
+            caveats.push(Caveat::MemoryAssumed {
+                memory,
+                from: from.to_owned(),
+            });
             memory
         }
     };
@@ -130,7 +138,7 @@ fn request(
         max_lanes: u32::MAX,
         below_floor: plan.floor == Floor::None,
         attacker: attacker.clone(),
-        fresh_from_kib: engine.fresh_from_kib(),
+        fresh_from_kib: engine.fresh_from().and_then(|bytes| u32::try_from(bytes.0 / 1024).ok()),
         seed: plan.seed,
         time_limit_s: plan.time_limit.0,
     }
@@ -156,7 +164,9 @@ fn row(candidate: &Candidate, answer: &Answer, budget: &Budget) -> Row {
             .or_else(|| assessment.and_then(|a| a.latency_s))
             .map(Millis::from_s),
         predicted: measured.is_none(),
-        ceiling_per_s: measured.map(|e| e.ceiling.per_s()).or_else(|| assessment.map(|a| a.ceiling.per_s())),
+        ceiling_per_s: measured
+            .map(|e| e.ceiling.per_s())
+            .or_else(|| assessment.map(|a| a.ceiling.per_s())),
         memory: measured.map(|e| e.peak_memory.bytes).or(held),
         guesses_per_s: Some(candidate.guesses_per_s),
         verdict: (&candidate.verdict).into(),

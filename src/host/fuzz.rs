@@ -93,7 +93,7 @@ proptest! {
             prop_assert_eq!(again.list.len(), 1);
             prop_assert_eq!((&again.list[0].root, &again.list[0].point), (&mount.root, &mount.point));
         }
-        mounts.from_lxcfs(std::path::Path::new("sys/devices/system/cpu/online"));
+        mounts.shown_by_lxcfs(std::path::Path::new("sys/devices/system/cpu/online"));
     }
 
     #[test]

@@ -85,10 +85,6 @@ pub(super) fn locate(reader: &Reader, mounts: &Mounts, membership: &Membership, 
         }
         Home::Unknown => return None,
     };
-    // On a v1 host the controller may just not exist: then the unified path says nothing about it.
-    if hierarchy == Hierarchy::V2 && candidates.is_empty() && mounts.v1(controller).next().is_none() {
-        return None;
-    }
     let best = candidates
         .iter()
         .filter_map(|mount| reach(reader, mount, path).map(|(how, dirs)| (how, mount, dirs)))
@@ -304,7 +300,8 @@ mod tests {
         let found = place(&["c/cgroup.procs"], mount, "3:cpu:/\n0::/\n", "cpu").unwrap();
         assert!(found.dirs.is_none() && found.not_found);
         let v1 = "1 0 0:1 / /c rw - cgroup c rw,cpu\n";
-        assert_eq!(place(&["c/tasks"], v1, "3:cpu:/\n0::/\n", "memory"), None);
+        assert_eq!(place(&["c/tasks"], v1, "3:cpu:/\n", "memory"), None);
+        assert!(place(&["c/tasks"], v1, "3:cpu:/\n0::/\n", "memory").unwrap().not_found);
         assert!(place(&["c/tasks"], v1, "0::/\n", "cpu").unwrap().not_found);
         assert!(place(&["c/tasks"], v1, "", "cpu").unwrap().not_found);
     }

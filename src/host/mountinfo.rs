@@ -65,7 +65,7 @@ impl Mounts {
     }
 
     /// Whether the file comes from lxcfs: whether the nearest mount at or above it is one.
-    pub(super) fn from_lxcfs(&self, file: &Path) -> bool {
+    pub(super) fn shown_by_lxcfs(&self, file: &Path) -> bool {
         self.list
             .iter()
             .filter(|m| file.starts_with(&m.point))
@@ -227,10 +227,10 @@ mod tests {
         let sysfs = b"1 0 0:1 / /sys rw - sysfs s rw\n".as_slice();
         let lxcfs = b"2 1 0:9 /cpu /sys/devices/system/cpu rw - fuse.lxcfs lxcfs rw\n".as_slice();
         let back = b"3 2 0:1 /o /sys/devices/system/cpu/online rw - sysfs s rw\n".as_slice();
-        assert!(!Mounts::parse(sysfs).from_lxcfs(online));
-        assert!(Mounts::parse(&[sysfs, lxcfs].concat()).from_lxcfs(online));
-        assert!(!Mounts::parse(&[sysfs, lxcfs, back].concat()).from_lxcfs(online));
-        assert!(!Mounts::parse(b"2 1 0:9 / /sys/devices/system/cpu0 rw - fuse.lxcfs l rw\n").from_lxcfs(online));
+        assert!(!Mounts::parse(sysfs).shown_by_lxcfs(online));
+        assert!(Mounts::parse(&[sysfs, lxcfs].concat()).shown_by_lxcfs(online));
+        assert!(!Mounts::parse(&[sysfs, lxcfs, back].concat()).shown_by_lxcfs(online));
+        assert!(!Mounts::parse(b"2 1 0:9 / /sys/devices/system/cpu0 rw - fuse.lxcfs l rw\n").shown_by_lxcfs(online));
     }
 
     #[test]

@@ -99,7 +99,10 @@ impl Cgroups {
             return None;
         }
         let place = locate(survey.reader, &self.mounts, &self.membership, controller)?;
-        let path = String::from_utf8_lossy(&place.path).into_owned();
+        let path = match place.path.as_slice() {
+            b"" => "(none is listed)".to_owned(),
+            path => String::from_utf8_lossy(path).into_owned(),
+        };
         let controller = controller.to_owned();
         if place.outside {
             survey.warn(Caveat::CgroupOutsideNamespace {
@@ -124,7 +127,7 @@ fn probe_cpus(host: &mut Host, survey: &mut Survey, cgroups: &Cgroups) -> Option
     }
     let online = survey.value(cpu::ONLINE, CpuList::parse).filter(|l| !l.is_empty());
     host.online_cpus = online.as_ref().map(CpuList::count);
-    let renumbered = cgroups.mounts.from_lxcfs(Path::new(cpu::ONLINE));
+    let renumbered = cgroups.mounts.shown_by_lxcfs(Path::new(cpu::ONLINE));
     let affinity = cpu::affinity(survey, online.as_ref(), renumbered, |s| cgroups.place(s, "cpuset"));
     if let Some(Affinity { cpus, file }) = affinity {
         host.affinity_cpus = Some(cpus);

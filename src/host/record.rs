@@ -2,14 +2,14 @@
 
 use std::path::PathBuf;
 
-use serde::Serialize;
+use serde::{Deserialize, Serialize};
 
 use super::{Cache, Host};
 use crate::units::Bytes;
 
 /// A [`Host`] with plain figures, in the order of the keys. A missing key means that there is no such figure, never
 /// zero; the two `_decided_by` are always there, empty where nothing decides.
-#[derive(Debug, Clone, PartialEq, Serialize)]
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[allow(missing_docs)] // The names are those of `Host`, with the unit at the end.
 pub struct ProbeRecord {
     #[serde(skip_serializing_if = "Option::is_none")]
@@ -34,19 +34,20 @@ pub struct ProbeRecord {
     pub swap_limit_bytes: Option<u64>,
     #[serde(skip_serializing_if = "Option::is_none")]
     pub memory_plus_swap_limit_bytes: Option<u64>,
-    pub cgroup_version: &'static str,
+    /// `v1`, `v2`, `hybrid` or `none`.
+    pub cgroup_version: String,
     /// Relative to the root; bytes that are no UTF-8 are replaced.
     pub cpu_decided_by: String,
     /// Relative to the root; bytes that are no UTF-8 are replaced.
     pub memory_decided_by: String,
     /// Codes of the warnings, each once.
-    pub warnings: Vec<&'static str>,
+    pub warnings: Vec<String>,
     #[serde(skip_serializing_if = "Option::is_none")]
     pub cpu_model: Option<String>,
     #[serde(skip_serializing_if = "Option::is_none")]
     pub threads_per_core: Option<u32>,
     /// Such as `L1 Data 48 KiB`.
-    #[serde(skip_serializing_if = "Vec::is_empty")]
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub caches: Vec<String>,
     #[serde(skip_serializing_if = "Option::is_none")]
     pub kernel: Option<String>,
@@ -66,10 +67,10 @@ impl From<&Host> for ProbeRecord {
             path.as_ref()
                 .map_or_else(String::new, |p| p.to_string_lossy().into_owned())
         };
-        let mut warnings = Vec::new();
+        let mut warnings: Vec<String> = Vec::new();
         for code in host.warnings.iter().map(crate::caveat::Caveat::code) {
-            if !warnings.contains(&code) {
-                warnings.push(code);
+            if !warnings.iter().any(|known| known == code) {
+                warnings.push(code.to_owned());
             }
         }
         let machine = host.machine.clone();
@@ -85,7 +86,7 @@ impl From<&Host> for ProbeRecord {
             memory_high_bytes: bytes(host.memory_high),
             swap_limit_bytes: bytes(host.swap_limit),
             memory_plus_swap_limit_bytes: bytes(host.memory_plus_swap_limit),
-            cgroup_version: host.cgroup_version.name(),
+            cgroup_version: host.cgroup_version.name().to_owned(),
             cpu_decided_by: text(&host.cpu_decided_by),
             memory_decided_by: text(&host.memory_decided_by),
             warnings,

@@ -69,10 +69,30 @@ impl<'a> Survey<'a> {
         });
     }
 
-    /// Notes a doubt, once.
-    pub(super) fn warn(&mut self, caveat: Caveat) {
-        if !self.warnings.contains(&caveat) {
+    /// Notes a doubt, once; the same doubt about two controllers becomes one.
+    pub(super) fn warn(&mut self, mut caveat: Caveat) {
+        let alike = |known: &mut Caveat| same_but_controller(known, &mut caveat);
+        if !self.warnings.iter_mut().any(alike) && !self.warnings.contains(&caveat) {
             self.warnings.push(caveat);
         }
     }
+}
+
+/// Adds the controller of `new` to `known` where they agree in all else; whether they do.
+fn same_but_controller(known: &mut Caveat, new: &mut Caveat) -> bool {
+    use Caveat::{AncestorsHidden, CgroupOutsideNamespace, CgroupPathNotFound};
+    let (controllers, added) = match (known, new) {
+        (AncestorsHidden { controller: a }, AncestorsHidden { controller: b }) => (a, b),
+        (CgroupPathNotFound { controller: a, path: x }, CgroupPathNotFound { controller: b, path: y })
+        | (CgroupOutsideNamespace { controller: a, path: x }, CgroupOutsideNamespace { controller: b, path: y })
+            if x == y =>
+        {
+            (a, b)
+        }
+        _ => return false,
+    };
+    if !controllers.split(" and ").any(|c| c == added) {
+        *controllers = format!("{controllers} and {added}");
+    }
+    true
 }

@@ -57,12 +57,12 @@ pub fn named(name: &str) -> Option<&'static Preset> {
     builtin().iter().find(|p| p.name == name)
 }
 
-/// The presets that come with the program, with a user's own added.
+/// `known` presets with a user's own added.
 ///
 /// # Errors
 /// When a name is taken already: a name that means two things in two runs cannot be cited.
-pub fn with_own(own: Vec<Preset>, origin: &str) -> Result<Vec<Preset>, PresetError> {
-    let mut all = builtin().to_vec();
+pub fn with_own(known: &[Preset], own: Vec<Preset>, origin: &str) -> Result<Vec<Preset>, PresetError> {
+    let mut all = known.to_vec();
     for preset in own {
         if all.iter().any(|p| p.name == preset.name) {
             return Err(PresetError::taken(origin, &preset.name));

@@ -1,8 +1,8 @@
 //! A run's outcome as the one record.
 
 use super::{
-    Asked, Basis, Binding, Considered, Doubt, Figure, Hash, HostRecord, Limit, Measured, NotFinite, Outcome, Pages, Pool,
-    Report, Schema, Strength,
+    Asked, Basis, Binding, Considered, Doubt, Figure, Hash, HostRecord, Limit, Measured, NotFinite, Outcome, Pages,
+    Pool, Report, Schema, Strength,
 };
 use crate::budget::Budget;
 use crate::caveat::Caveat;
@@ -43,7 +43,10 @@ impl Report {
         Ok(Self {
             schema: Schema,
             hash: Hash::from(&pick.setting),
-            pool: Pool { max_in_flight: pick.max_in_flight, max_queued: pick.max_queued },
+            pool: Pool {
+                max_in_flight: pick.max_in_flight,
+                max_queued: pick.max_queued,
+            },
             budget: Asked::try_from(context.budget)?,
             measured: measured(&pick.evidence, context)?,
             strength: Strength {
@@ -52,7 +55,9 @@ impl Report {
                 floor_ratio: Figure::rounded(pick.floor_ratio)?,
             },
             host: host_record(context)?,
-            binding: Binding { limit: pick.binding.map_or(Limit::None, Limit::from) },
+            binding: Binding {
+                limit: pick.binding.map_or(Limit::None, Limit::from),
+            },
             considered: others.map(Considered::from).collect(),
             caveat: context.caveats.iter().map(Doubt::from).collect(),
         })
@@ -61,7 +66,12 @@ impl Report {
     /// The setting that the record recommends, where its parameters are in bounds.
     pub fn setting(&self) -> Option<Setting> {
         let text = match &self.hash {
-            Hash::Argon2id { memory_kib, time_cost, parallelism, .. } => {
+            Hash::Argon2id {
+                memory_kib,
+                time_cost,
+                parallelism,
+                ..
+            } => {
                 format!("argon2id:m={memory_kib},t={time_cost},p={parallelism}")
             }
             Hash::Bcrypt { cost, .. } => format!("bcrypt:{cost}"),

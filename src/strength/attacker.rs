@@ -313,7 +313,8 @@ fn same_memory(a: &Setting, b: &Setting) -> bool {
     }
 }
 
-/// Guesses per second for people: `1667/s`, `184 thousand/s`, `8.87 million/s`.
+/// Guesses per second for people: `1667/s`, `12837/s`, `8.87 million/s`.
+#[derive(Debug, Clone, Copy)]
 pub struct PerSecond(pub f64);
 
 impl fmt::Display for PerSecond {
@@ -321,7 +322,6 @@ impl fmt::Display for PerSecond {
         let text = match self.0 {
             n if n >= 1e9 => format!("{} billion/s", Short(n / 1e9)),
             n if n >= 1e6 => format!("{} million/s", Short(n / 1e6)),
-            n if n >= 1e4 => format!("{} thousand/s", Short(n / 1e3)),
             n => format!("{}/s", Short(n)),
         };
         f.pad(&text)

@@ -52,9 +52,9 @@ impl Observer for Progress {
             Shown::Lines => super::line(&stage_line(&name, expected_s)),
             Shown::Bar { bar, .. } => {
                 // The length is the expected time in ms; what has passed is taken from the bar's own clock.
-                bar.set_length(millis(expected_s));
-                bar.reset_elapsed();
                 bar.set_message(name);
+                bar.reset_elapsed();
+                bar.set_length(millis(expected_s));
                 bar.enable_steady_tick(TICK);
             }
         }

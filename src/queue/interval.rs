@@ -1,0 +1,173 @@
+//! An interval for the long-run quantile, from one run. The method, its coverage and what was tried before it:
+//! `docs/interval.md`.
+
+use super::long_run::{LONG, MAX_LOAD, Pattern, SHORT};
+use super::schedule::quantile_on;
+use super::{Station, loaded_demands, long_run_quantile};
+use crate::arrivals::{derive, generator};
+use crate::stats::{mean, quantile, quantile_in_place};
+use rand_chacha::rand_core::Rng;
+
+/// Share of the resampled quantiles left out at either end.
+const TAIL: f64 = 0.02;
+/// Widening at either end: what the simulation's fixed pattern of arrivals may be off (see `long_run`).
+const PATTERN_ERROR: f64 = 0.02;
+/// Blocks in a resample. So few that each spans a tenth of the run: what disturbs service times lasts for seconds.
+const BLOCKS: usize = 10;
+/// Resamples that settle the tails; more narrow the interval no further.
+pub const RESAMPLES: usize = 99;
+
+/// A measured run at a steady rate.
+#[derive(Debug, Clone, Copy)]
+pub struct Run<'a> {
+    /// Arrivals per second that the schedule offered.
+    pub rate: f64,
+    /// The schedule: instants in seconds, ascending.
+    pub arrivals: &'a [f64],
+    /// Seconds from arrival to end, in the same order.
+    pub latencies: &'a [f64],
+    /// CPU seconds that each hash took (without the rest of the login), in the same order.
+    pub cpu: &'a [f64],
+}
+
+/// Where the long-run quantile of latency lies, in seconds.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub struct Interval {
+    /// It is not below this.
+    pub low: f64,
+    /// It is not above this; infinite when the run cannot exclude a load that never settles.
+    pub high: f64,
+    /// The single best value.
+    pub estimate: f64,
+}
+
+impl Interval {
+    /// Half the interval's width relative to the estimate.
+    pub fn half_width(&self) -> f64 {
+        (self.high - self.low) / 2.0 / self.estimate
+    }
+}
+
+/// The long-run quantile `q` from a run of the station, with an interval that covers it in at least 90 % of runs.
+///
+/// The run's service times are simulated in the long run; the outcome is scaled by what was measured over what the
+/// simulation makes of the run itself. The interval comes from doing the same with service times resampled in blocks,
+/// `resamples` times ([`RESAMPLES`] suffice). About 20 ms of work for a run of up to 2,200 arrivals.
+///
+/// `None` when the run is empty or its parts differ in length, and when the service times amount to a load of
+/// [`MAX_LOAD`] or more: there is no long-run quantile.
+pub fn interval(station: &Station, run: &Run, q: f64, seed: u64, resamples: usize) -> Option<Interval> {
+    let n = run.arrivals.len();
+    if n == 0 || run.latencies.len() != n || run.cpu.len() != n {
+        return None;
+    }
+    let demands = loaded_demands(station, run.arrivals, run.cpu);
+    let scale = quantile(run.latencies, q)? / quantile_on(station, run.arrivals, &demands, q)?;
+    let estimate = scale * long_run_quantile(station, run.rate, &demands, q)?;
+
+    let pattern = if n <= SHORT.arrivals() { SHORT } else { LONG };
+    let same = pattern.quantile(station, run.rate, &demands, q)?;
+    let mut worlds: Vec<f64> = (0..resamples.max(1) as u64)
+        .map(|i| {
+            let world = resample(&demands, derive(seed, i));
+            estimate * relative(pattern, station, run.rate, &world, q, same)
+        })
+        .collect();
+    Some(Interval {
+        low: quantile_in_place(&mut worlds, TAIL)?.min(estimate) * (1.0 - PATTERN_ERROR),
+        high: quantile_in_place(&mut worlds, 1.0 - TAIL)?.max(estimate) * (1.0 + PATTERN_ERROR),
+        estimate,
+    })
+}
+
+/// The quantile with these service times, over `same`, that of the run's own. Infinite where it would not settle.
+fn relative(pattern: Pattern, station: &Station, rate: f64, demands: &[f64], q: f64, same: f64) -> f64 {
+    if mean(demands).is_none_or(|mean| station.load(rate, mean) >= MAX_LOAD) {
+        return f64::INFINITY;
+    }
+    pattern
+        .quantile(station, rate, demands, q)
+        .map_or(f64::INFINITY, |quantile| quantile / same)
+}
+
+/// As many values, in blocks of neighbours whose starts are drawn with replacement and which wrap around
+/// (circular block bootstrap; Politis and Romano, 1992).
+#[allow(clippy::cast_possible_truncation)]
+fn resample(values: &[f64], seed: u64) -> Vec<f64> {
+    let n = values.len();
+    let block = n.div_ceil(BLOCKS);
+    let mut rng = generator(seed);
+    let mut drawn = Vec::with_capacity(n + block);
+    while drawn.len() < n {
+        let start = (rng.next_u64() % n as u64) as usize;
+        drawn.extend((0..block).map(|i| values[(start + i) % n]));
+    }
+    drawn.truncate(n);
+    drawn
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::queue::{Cpus, choose_schedule, latencies, simulate};
+
+    fn station() -> Station {
+        let quota = None;
+        Station::plain(2, Cpus { affinity: 2, quota })
+    }
+
+    #[test]
+    fn resamples_keep_neighbours() {
+        let values: Vec<f64> = (0..100).map(f64::from).collect();
+        let drawn = resample(&values, 4);
+        assert_eq!(drawn.len(), 100);
+        for block in drawn.chunks(10) {
+            for (i, value) in (0u8..).zip(block) {
+                assert!(((block[0] + f64::from(i)) % 100.0 - value).abs() < 1e-9);
+            }
+        }
+        assert_ne!(drawn, resample(&values, 5));
+        assert_eq!(resample(&[7.0], 1), [7.0]);
+    }
+
+    #[test]
+    fn an_interval_holds_its_estimate_and_follows_what_was_measured() {
+        let cpu: Vec<f64> = (0..200).map(|i| 0.1 + 0.01 * f64::from(i % 7)).collect();
+        let schedule = choose_schedule(&station(), 10.0, 200, &cpu, 0.95, 1).unwrap();
+        let arrivals = &schedule.arrivals;
+        let seen = latencies(arrivals, &simulate(&station(), arrivals, &cpu));
+        let (rate, cpu) = (10.0, &cpu[..]);
+        let of = |latencies: &[f64]| {
+            let run = Run {
+                rate,
+                arrivals,
+                latencies,
+                cpu,
+            };
+            interval(&station(), &run, 0.95, 2, 20).unwrap()
+        };
+        let exact = of(&seen);
+        assert!(exact.low < exact.estimate && exact.estimate < exact.high);
+        assert!(exact.half_width() < 0.1, "{exact:?}");
+        assert!((exact.estimate / schedule.long_run.unwrap() - 1.0).abs() < 1e-9);
+        // The machine is a tenth slower than its CPU times explain.
+        let slower = of(&seen.iter().map(|s| s * 1.1).collect::<Vec<_>>());
+        assert!((slower.estimate / exact.estimate - 1.1).abs() < 1e-9);
+    }
+
+    #[test]
+    fn no_interval_without_a_long_run() {
+        let (arrivals, latencies, cpu) = ([0.0, 0.1], [0.2, 0.3], [0.2, 0.2]);
+        let mut run = Run {
+            rate: 20.0,
+            arrivals: &arrivals,
+            latencies: &latencies,
+            cpu: &cpu,
+        };
+        assert_eq!(interval(&station(), &run, 0.95, 1, 9), None);
+        run.rate = 1.0;
+        assert!(interval(&station(), &run, 0.95, 1, 9).is_some());
+        run.cpu = &cpu[1..];
+        assert_eq!(interval(&station(), &run, 0.95, 1, 9), None);
+    }
+}
