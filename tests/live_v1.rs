@@ -241,7 +241,10 @@ fn an_interrupt_leaves_nothing() {
         (Signal::INT, 12_000),
         (Signal::TERM, 4_000),
     ] {
-        let mut running = Run::new("--budget-ms 400 --peak 2/s -o answer.toml").within(&cpu).within(&memory).start();
+        let mut running = Run::new("--budget-ms 400 --peak 2/s -o answer.toml")
+            .within(&cpu)
+            .within(&memory)
+            .start();
         thread::sleep(Duration::from_millis(after_ms));
         assert!(!running.ended(), "ended before it could be interrupted");
         running.signal(signal);
@@ -259,7 +262,9 @@ fn an_interrupt_while_memory_is_measured_leaves_nothing() {
     let Some(memory) = groups("interrupt while memory is measured", || Nested::memory(128 * MIB)) else {
         return;
     };
-    let mut running = Run::new("--budget-ms 400 --peak 2/s --time-limit 20s -o answer.toml").within(&memory).start();
+    let mut running = Run::new("--budget-ms 400 --peak 2/s --time-limit 20s -o answer.toml")
+        .within(&memory)
+        .start();
     // The program's own measuring group below ours.
     while !memory.leftovers().iter().any(|l| l.starts_with("group")) {
         assert!(!running.ended(), "it made no measuring group");
@@ -277,7 +282,9 @@ fn a_killed_run_leaves_no_process() {
     let Some(memory) = groups("killed run", || Nested::memory(128 * MIB)) else {
         return;
     };
-    let mut running = Run::new("--budget-ms 400 --peak 2/s --time-limit 20s").within(&memory).start();
+    let mut running = Run::new("--budget-ms 400 --peak 2/s --time-limit 20s")
+        .within(&memory)
+        .start();
     while !memory.leftovers().iter().any(|l| l.starts_with("group")) {
         assert!(!running.ended(), "it made no measuring group");
         thread::sleep(Duration::from_millis(1));

@@ -72,7 +72,10 @@ fn a_v2_kernel() {
     let begun = Instant::now();
     let console = boot();
     let kernel = console.part("kernel").trim();
-    say(&format!("v2 kernel {kernel}: {:.0} s from power-on", begun.elapsed().as_secs_f64()));
+    say(&format!(
+        "v2 kernel {kernel}: {:.0} s from power-on",
+        begun.elapsed().as_secs_f64()
+    ));
     probe(&console);
     job(&console);
     delegated(&console);
@@ -81,11 +84,21 @@ fn a_v2_kernel() {
 /// Ended well, within its limits, and left nothing.
 fn assert_clean(console: &Console, name: &str) {
     let state = console.part(&format!("{name}.state"));
-    let told = || format!("{state}\n{}\n{}", console.part(&format!("{name}.out")), console.part(&format!("{name}.err")));
+    let told = || {
+        format!(
+            "{state}\n{}\n{}",
+            console.part(&format!("{name}.out")),
+            console.part(&format!("{name}.err"))
+        )
+    };
     assert!(state.lines().any(|l| l == "exit 0"), "{}", told());
     assert!(!state.contains("left "), "{}", told());
     let kills: Vec<_> = state.lines().filter(|l| l.contains(":oom_kill ")).collect();
-    assert!(!kills.is_empty() && kills.iter().all(|l| l.ends_with(" 0")), "{}", told());
+    assert!(
+        !kills.is_empty() && kills.iter().all(|l| l.ends_with(" 0")),
+        "{}",
+        told()
+    );
 }
 
 fn probe(console: &Console) {
@@ -112,7 +125,10 @@ fn answer(console: &Console, name: &str) -> toml::Table {
     assert_clean(console, name);
     let answer: toml::Table = console.part(&format!("{name}.out")).parse().unwrap();
     let seconds = answer["measured"]["seconds"].as_float().unwrap();
-    say(&format!("v2 {name}: {} ({seconds:.0} s at the peak)", answer["hash"]["encoded"]));
+    say(&format!(
+        "v2 {name}: {} ({seconds:.0} s at the peak)",
+        answer["hash"]["encoded"]
+    ));
     assert_eq!(answer["host"]["usable_cpus"].as_float(), Some(0.5));
     answer
 }
@@ -131,6 +147,13 @@ fn delegated(console: &Console) {
     let seen = console.part("delegated.seen");
     let peaks = seen.lines().filter_map(|l| l.rsplit(' ').next()?.parse::<u64>().ok());
     let peak = peaks.max().unwrap_or(0);
-    say(&format!("v2 delegated: memory.peak of the measuring group {} KiB", peak / 1024));
-    assert!(peak > 0, "no measuring group was seen:\n{}", console.part("delegated.err"));
+    say(&format!(
+        "v2 delegated: memory.peak of the measuring group {} KiB",
+        peak / 1024
+    ));
+    assert!(
+        peak > 0,
+        "no measuring group was seen:\n{}",
+        console.part("delegated.err")
+    );
 }

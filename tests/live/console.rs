@@ -54,7 +54,10 @@ impl Drop for Machine {
 
 /// Starts the machine and reads its console. Panics with what it told when it does not come to its end in time.
 pub fn read(machine: &mut Command, patience: Duration) -> Console {
-    machine.stdin(Stdio::null()).stdout(Stdio::piped()).stderr(Stdio::inherit());
+    machine
+        .stdin(Stdio::null())
+        .stdout(Stdio::piped())
+        .stderr(Stdio::inherit());
     let mut running = Machine(machine.spawn().unwrap());
     let stdout = running.0.stdout.take().unwrap();
     let (send, received) = mpsc::channel();
