@@ -82,6 +82,7 @@ impl World {
             finished: s.finished,
             lateness: 0.0,
             thread_cpu: s.hash_cpu,
+            worker: 0,
         };
         arrivals.iter().zip(served).map(sample).collect()
     }
@@ -145,6 +146,7 @@ impl Measure for World {
             wall_s,
             cpu_s,
             app_cpu_s,
+            lanes_cpu_s: 0.0,
             disturbance: Disturbance::default(),
             caveats: Vec::new(),
         })
@@ -384,7 +386,7 @@ fn proposed(budget: Budget, cpus: Cpus) -> Option<(f64, f64)> {
         max_lanes: request.max_lanes,
         below_floor: false,
     };
-    let mut planner = Planner::new(budget, request.usable_cpus, cpus, request.seed);
+    let mut planner = Planner::new(budget, request.usable_cpus, cpus);
     propose(
         Algorithm::Argon2id,
         &space,
@@ -408,7 +410,7 @@ proptest! {
         if let Some(pick) = pick(&outcome) {
             let station = world.station(&pick.setting, pick.max_in_flight);
             let demand = [world.loaded(&pick.setting)];
-            let truth = queue::long_run_quantile(&station, base.peak.per_s(), &demand, base.quantile, 99);
+            let truth = queue::long_run_quantile(&station, base.peak.per_s(), &demand, base.quantile);
             prop_assert!(truth.is_some_and(|s| s <= base.latency.as_s()), "{truth:?} {pick:?}");
             prop_assert!(base.peak.per_s() <= 0.9 * pick.evidence.ceiling.per_s() * 1.001);
             let held = pick.setting.memory_cost().as_f64() * f64::from(pick.max_in_flight);

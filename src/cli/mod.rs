@@ -10,6 +10,9 @@ use clap::{Parser, Subcommand, ValueEnum};
 
 pub use plan::{Assumed, Plan, Profile};
 
+use crate::command::presets::PresetsArgs;
+use crate::command::probe::ProbeArgs;
+use crate::command::strength::StrengthArgs;
 use crate::failure::Failure;
 
 /// What the command line asks for.
@@ -75,18 +78,14 @@ struct Args {
 }
 
 /// The parts of the main job on their own.
-//
-// SEAM: each variant takes the subcommand's own clap struct, for example `Probe(command::probe::ProbeArgs)`.
-#[derive(Debug, Clone, PartialEq, Eq, Subcommand)]
+#[derive(Debug, Clone, PartialEq, Subcommand)]
 pub enum Command {
     /// Show what this process may use, and which file decided it
-    Probe,
-    /// Measure settings without recommending one
-    Bench,
+    Probe(ProbeArgs),
     /// List the presets with their sources
-    Presets,
+    Presets(PresetsArgs),
     /// Explain what an attacker gets against a setting
-    Strength,
+    Strength(StrengthArgs),
     /// Hash on request; started by hashtune itself
     #[command(hide = true)]
     Worker,
@@ -249,7 +248,7 @@ mod tests {
     fn parts_stand_alone() {
         assert!(matches!(
             parse(arguments("hashtune probe")),
-            Ok(Request::Part(Command::Probe))
+            Ok(Request::Part(Command::Probe(_)))
         ));
         assert!(parse(arguments("hashtune --mem 1GiB probe")).is_err());
     }

@@ -3,9 +3,8 @@
 mod machine;
 pub mod presets;
 pub mod probe;
-mod profiles;
 mod recommend;
-pub mod sources;
+mod sources;
 pub mod strength;
 
 use std::io;
@@ -51,7 +50,9 @@ pub fn run(request: Request) -> Result<Outcome, Failure> {
         }
         Request::Recommend(plan) => recommend::run(&plan),
         Request::Part(Command::Worker) => worker(),
-        Request::Part(part) => Err(Failure::new(format!("{part:?}: not part of this build")).hint("hashtune --help")),
+        Request::Part(Command::Probe(args)) => part(|out| probe::run(&args, out)),
+        Request::Part(Command::Presets(args)) => part(|out| presets::run(&args, out)),
+        Request::Part(Command::Strength(args)) => part(|out| strength::run(&args, out)),
     }
 }
 
@@ -66,7 +67,6 @@ fn worker() -> Result<Outcome, Failure> {
 }
 
 /// Runs a part that only writes data. Nothing is printed when it fails half-way.
-#[allow(dead_code)] // SEAM: used by the first subcommand.
 fn part(write: impl FnOnce(&mut Output) -> Result<(), Failure>) -> Result<Outcome, Failure> {
     let mut output = Output::open(None)?;
     write(&mut output)?;

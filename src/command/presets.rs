@@ -10,6 +10,7 @@ use hashtune::units::{Bytes, Short};
 use serde::Serialize;
 
 use super::sources;
+use crate::cli::Profile;
 use crate::failure::Failure;
 
 /// Arguments of `hashtune presets`.
@@ -47,7 +48,7 @@ pub enum ListFormat {
 /// A file that cannot be read or understood, an unknown attacker, or a write that fails.
 pub fn run(args: &PresetsArgs, out: &mut dyn Write) -> Result<(), Failure> {
     let attacker = sources::attacker(args.attacker.as_deref())?;
-    let mut presets = sources::presets(&args.profile)?;
+    let mut presets = sources::presets(&args.profile.iter().cloned().map(Profile::File).collect::<Vec<_>>())?;
     sort(&mut presets, &attacker);
     match args.format {
         ListFormat::Text => text(&presets, &attacker, out),

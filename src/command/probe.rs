@@ -4,11 +4,13 @@ use std::io::{self, Write};
 use std::path::PathBuf;
 
 use clap::{Args, ValueEnum};
-use hashtune::host::{self, Cache, CpuCounters, Host, ProbeRecord, SaveError};
+use hashtune::host::{self, Cache, CpuCounters, Host, ProbeRecord};
 use hashtune::units::{BadValue, Bytes, Short};
 
+use crate::failure::Failure;
+
 /// Arguments of `hashtune probe`.
-#[derive(Debug, Clone, Args)]
+#[derive(Debug, Clone, PartialEq, Eq, Args)]
 pub struct ProbeArgs {
     /// Read below DIR instead of /, such as a copy made with --save
     #[arg(long, value_name = "DIR", default_value = "/")]
@@ -33,33 +35,23 @@ pub enum ProbeFormat {
     Json,
 }
 
-/// Why the probe gave no answer.
-#[derive(Debug, thiserror::Error)]
-pub enum ProbeError {
-    /// `--root` is no directory.
-    #[error(transparent)]
-    Root(#[from] BadValue),
-    /// `--save` did not work.
-    #[error("--save: {0}")]
-    Save(#[from] SaveError),
-    /// The answer could not be written.
-    #[error("the answer could not be written: {0}")]
-    Output(#[from] io::Error),
-}
-
 /// Probes and prints.
 ///
 /// # Errors
 /// When the root is no directory, the copy cannot be saved or the answer cannot be written.
-pub fn run(args: &ProbeArgs, out: &mut dyn Write) -> Result<(), ProbeError> {
+pub fn run(args: &ProbeArgs, out: &mut dyn Write) -> Result<(), Failure> {
     let root = root(args)?;
     let host = match &args.save {
-        Some(dir) => host::save(&root, dir)?,
+        Some(dir) => host::save(&root, dir).map_err(|error| Failure::new(format!("--save: {error}")))?,
         None => host::probe(&root),
     };
-    let record = ProbeRecord::from(&host);
-    match args.format {
-        ProbeFormat::Text => text(&host, &record, out)?,
+    print(&host, args.format, out).map_err(|error| Failure::io("the answer", &error))
+}
+
+fn print(host: &Host, format: ProbeFormat, out: &mut dyn Write) -> io::Result<()> {
+    let record = ProbeRecord::from(host);
+    match format {
+        ProbeFormat::Text => text(host, &record, out)?,
         ProbeFormat::Toml => {
             let text = toml::to_string(&record).map_err(io::Error::other)?;
             out.write_all(text.as_bytes())?;

@@ -14,7 +14,7 @@ use hashtune::strength::Attacker;
 use hashtune::units::{Bytes, Millis};
 use hashtune::verdict::{Quantile, memory};
 
-use super::{Outcome, machine, profiles};
+use super::{Outcome, machine, sources};
 use crate::cli::{Floor, Plan};
 use crate::failure::Failure;
 use crate::output::Output;
@@ -26,7 +26,7 @@ use crate::terminal::{self, Row, Terminal};
 /// Whatever kept it from an answer.
 pub fn run(plan: &Plan) -> Result<Outcome, Failure> {
     let output = Output::open(plan.output.as_deref())?;
-    let presets = profiles::presets(&plan.profiles)?;
+    let presets = sources::presets(&plan.profiles)?;
     let host = host::probe(Path::new("/"));
     let (budget, mut caveats) = budget(plan, &host)?;
     caveats.extend(host.warnings.iter().cloned());
@@ -90,7 +90,9 @@ fn publish(
 ) -> Result<(), Failure> {
     let report = Report::new(pick, context).map_err(|fault| Failure::new(fault.to_string()))?;
     terminal.recommendation(&report, pick.runner_up.as_deref());
-    plan.format.write(&report, &mut output).map_err(|error| Failure::io("the report", &error))?;
+    plan.format
+        .write(&report, &mut output)
+        .map_err(|error| Failure::io("the report", &error))?;
     output.save()
 }
 

@@ -8,6 +8,7 @@ use std::path::Path;
 use hashtune::preset::{self, Preset, PresetError};
 use hashtune::strength::Attacker;
 
+use crate::cli::Profile;
 use crate::failure::Failure;
 
 /// Largest file that is read. All built-in presets together are far smaller.
@@ -36,17 +37,29 @@ pub fn attacker(named: Option<&str>) -> Result<Cow<'static, Attacker>, Failure> 
     })
 }
 
-/// The built-in presets with those of the files added.
+/// The built-in presets, with the operator's own added. Naming a built-in one changes nothing: all are judged anyway.
 ///
 /// # Errors
-/// A file that cannot be read or understood, or a name that is taken.
-pub fn presets(files: &[impl AsRef<Path>]) -> Result<Vec<Preset>, Failure> {
+/// An unknown name, a file that cannot be read or understood, or a name that is taken.
+pub fn presets(profiles: &[Profile]) -> Result<Vec<Preset>, Failure> {
     let mut all = preset::builtin().to_vec();
-    for file in files {
-        let origin = file.as_ref().display().to_string();
-        let text = read("--profile", file.as_ref())?;
-        let own = preset::parse(&text, &origin).map_err(refused)?;
-        all = preset::with_own(&all, own, &origin).map_err(refused)?;
+    for profile in profiles {
+        match profile {
+            Profile::Name(name) if all.iter().any(|p| p.name == *name) => {}
+            Profile::Name(name) => {
+                return Err(Failure::new(format!(
+                    "--profile \"{}\": no preset has this name",
+                    name.escape_debug()
+                ))
+                .hint("hashtune presets lists them; a value that ends in .toml or holds a slash is a file"));
+            }
+            Profile::File(path) => {
+                let origin = path.display().to_string();
+                let text = read("--profile", path)?;
+                let own = preset::parse(&text, &origin).map_err(refused)?;
+                all = preset::with_own(&all, own, &origin).map_err(refused)?;
+            }
+        }
     }
     Ok(all)
 }
@@ -71,4 +84,25 @@ fn text(path: &Path) -> io::Result<String> {
         return Err(io::Error::other("larger than 1 MiB"));
     }
     String::from_utf8(bytes).map_err(|_| io::Error::other("not UTF-8 text"))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn files_without_end_are_refused() {
+        let failure = presets(&[Profile::File("/dev/zero".into())]).unwrap_err();
+        assert!(
+            failure.line.contains("/dev/zero") && failure.line.contains("larger"),
+            "{failure:?}"
+        );
+    }
+
+    #[test]
+    fn unknown_names_are_refused_and_known_ones_change_nothing() {
+        let named = |name: &str| presets(&[Profile::Name(name.into())]);
+        assert_eq!(named("owasp-19m").unwrap().len(), preset::builtin().len());
+        assert!(named("owasp-20m").unwrap_err().line.contains("owasp-20m"));
+    }
 }

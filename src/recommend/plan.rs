@@ -34,8 +34,6 @@ pub struct Planner {
     pub usable: f64,
     /// The same for the simulation: CPUs that threads may run on, and a quota.
     pub cpus: Cpus,
-    /// For the simulated arrivals.
-    pub seed: u64,
     simulated: HashMap<Key, Option<f64>>,
     most: HashMap<MostKey, f64>,
 }
@@ -69,12 +67,11 @@ fn shape(cost: &Cost) -> (i64, i64) {
 
 impl Planner {
     /// For one budget on one host.
-    pub fn new(budget: Budget, usable: f64, cpus: Cpus, seed: u64) -> Self {
+    pub fn new(budget: Budget, usable: f64, cpus: Cpus) -> Self {
         Self {
             budget,
             usable,
             cpus,
-            seed,
             simulated: HashMap::new(),
             most: HashMap::new(),
         }
@@ -118,7 +115,7 @@ impl Planner {
             lanes: (shape.1 as f64 / 4.0).max(1.0),
         };
         let station = self.station(&rounded, workers);
-        let latency = long_run_quantile(&station, rate, &[rounded.loaded_s], self.budget.quantile, self.seed);
+        let latency = long_run_quantile(&station, rate, &[rounded.loaded_s], self.budget.quantile);
         self.simulated.insert(key, latency);
         latency
     }

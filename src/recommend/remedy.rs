@@ -137,13 +137,7 @@ fn need_of(setting: Setting, cost: &Cost, request: &Request, planner: &mut Plann
         cpus: enough,
         ..planner.station(cost, workers)
     };
-    let quantile = long_run_quantile(
-        &station,
-        budget.peak.per_s(),
-        &[cost.loaded_s],
-        budget.quantile,
-        request.seed,
-    );
+    let quantile = long_run_quantile(&station, budget.peak.per_s(), &[cost.loaded_s], budget.quantile);
     let latency_s = quantile.unwrap_or(demand * 2.0) / AIM;
     let mut held = *budget;
     held.memory = Bytes(u64::MAX / 2);

@@ -46,7 +46,7 @@ pub fn recommend(
     world: &mut dyn Measure,
     observer: &mut dyn Observer,
 ) -> Result<Outcome, MeasureError> {
-    let planner = Planner::new(request.budget, request.usable_cpus, request.cpus, request.seed);
+    let planner = Planner::new(request.budget, request.usable_cpus, request.cpus);
     let model = CostModel::new(request.fresh_from_kib);
     let stage_began_s = world.elapsed_s();
     let mut session = Session {
