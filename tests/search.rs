@@ -281,7 +281,7 @@ fn nothing_fits_a_thousand_logins_in_five_milliseconds() {
 
 #[test]
 fn a_low_peak_is_proved_at_a_higher_rate_or_simulated() {
-    let (fast, _) = run(budget(60.0, 5.0, 64, None), two_cpus());
+    let (fast, _) = run(budget(60.0, 8.0, 64, None), two_cpus());
     let evidence = &pick(&fast).unwrap_or_else(|| panic!("{:?}", fast.answer)).evidence;
     assert_eq!((evidence.basis, evidence.rate_per_s), (Basis::Measured, 10.0));
     let (slow, _) = run(budget(250.0, 1.0 / 60.0, 1024, None), two_cpus());

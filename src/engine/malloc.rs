@@ -9,6 +9,8 @@ use std::alloc::{GlobalAlloc, Layout, System};
 use std::fs;
 use std::ptr;
 
+use rustix::mm::{Advice, madvise};
+
 use crate::units::Bytes;
 
 /// Largest size that is probed. No common C library keeps more.
@@ -39,16 +41,37 @@ pub fn threshold(mut third_faults: impl FnMut(u64) -> u64) -> Option<Bytes> {
 /// [`threshold`] of the C library that this program is linked to (Rust's [`System`] is its `malloc`).
 pub fn system_threshold() -> Option<Bytes> {
     let found = threshold(third_faults);
-    give_back();
+    let kept = found.map_or(LARGEST_MIB, |fresh| (fresh.0 >> 20) - 1);
+    give_back(kept);
     found
 }
 
+/// Returns the pages of the largest size that was kept: otherwise this process would hold them to its end. (glibc's
+/// `malloc_trim` leaves the top of a thread's arena as it is, and that is where they are.)
+fn give_back(mib: u64) {
+    let Some(layout) = layout(mib) else { return };
+    // SAFETY: the layout's size is not zero.
+    let memory = unsafe { System.alloc(layout) };
+    if memory.is_null() {
+        return;
+    }
+    let skip = memory.align_offset(PAGE);
+    let len = (layout.size() - skip) / PAGE * PAGE;
+    // SAFETY: whole pages inside an allocation of our own, of which nothing is read again: they become zero pages. The
+    // allocator's own data lies before and behind it.
+    let _ = unsafe { madvise(memory.add(skip).cast(), len, Advice::LinuxDontNeed) };
+    // SAFETY: allocated just above with the same layout.
+    unsafe { System.dealloc(memory, layout) };
+}
+
+/// Aligned to 16, Rust passes a request to `malloc` itself; beyond, to `posix_memalign`, which works differently.
+fn layout(mib: u64) -> Option<Layout> {
+    let size = usize::try_from(mib << 20).ok().filter(|size| *size > 0)?;
+    Layout::from_size_align(size, 16).ok()
+}
+
 fn third_faults(mib: u64) -> u64 {
-    let Ok(size) = usize::try_from(mib << 20) else {
-        return u64::MAX;
-    };
-    // Aligned to 16, Rust passes the request to `malloc` itself; beyond, to `posix_memalign`, which works differently.
-    let Ok(layout) = Layout::from_size_align(size, 16) else {
+    let Some(layout) = layout(mib) else {
         return u64::MAX;
     };
     let mut before = 0;
@@ -62,7 +85,7 @@ fn third_faults(mib: u64) -> u64 {
             return u64::MAX; // what cannot be had cannot be kept
         }
         if round > 0 {
-            for offset in (0..size).step_by(PAGE) {
+            for offset in (0..layout.size()).step_by(PAGE) {
                 // SAFETY: within the allocation. Volatile, so that the write is not removed.
                 unsafe { ptr::write_volatile(memory.add(offset), 1) };
             }
@@ -80,18 +103,6 @@ fn minor_faults() -> u64 {
     let rest = stat.rsplit_once(')').map_or("", |(_, rest)| rest);
     rest.split_whitespace().nth(7).and_then(|f| f.parse().ok()).unwrap_or(0)
 }
-
-/// Returns the probe's pages to the system: glibc would keep them until the process ends.
-#[cfg(target_env = "gnu")]
-fn give_back() {
-    unsafe extern "C" {
-        safe fn malloc_trim(pad: usize) -> i32;
-    }
-    malloc_trim(0);
-}
-
-#[cfg(not(target_env = "gnu"))]
-const fn give_back() {}
 
 #[cfg(test)]
 mod tests {

@@ -133,7 +133,8 @@ impl<'a> Worker<'a> {
     fn hash(&mut self, origin: f64, scheduled: f64, free: f64) -> Result<f64, EngineError> {
         // CLOCK_MONOTONIC for what a caller waits for; the thread's CPU clock only as a cross-check, since it does not see
         // the lanes' threads.
-        let started = clock::wall() - origin;
+        // Never before what it waited for, not even by a rounding error.
+        let started = (clock::wall() - origin).max(scheduled).max(free);
         let cpu = clock::thread_cpu();
         self.slot.hash()?;
         if self.shared.app_cpu_s > 0.0 {

@@ -114,7 +114,8 @@ impl Model {
 
     /// CPU time of a hash over its loaded demand while `busy` CPUs work, linear between one and `loaded_at`.
     fn cost(&self, busy: f64) -> f64 {
-        if busy >= self.loaded_at {
+        // With one usable CPU alone is loaded; a sum of shares may fall short of 1 by rounding.
+        if busy >= self.loaded_at || self.loaded_at <= 1.0 {
             return 1.0;
         }
         let share = (busy - 1.0).max(0.0) / (self.loaded_at - 1.0);

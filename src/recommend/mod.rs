@@ -1,5 +1,7 @@
 //! The search: calibrate, propose, measure, decide. A setting is recommended only when it was measured and fits.
 
+mod account;
+mod answer;
 mod confirm;
 mod cost;
 mod grid;
@@ -7,6 +9,7 @@ mod plan;
 mod remedy;
 mod search;
 mod session;
+mod simulated;
 
 pub use confirm::{Basis, Evidence};
 pub use cost::CostModel;

@@ -5,6 +5,7 @@ use std::collections::HashMap;
 use crate::budget::Budget;
 use crate::queue::{Cpus, Station, long_run_quantile};
 use crate::setting::Setting;
+use crate::units::Bytes;
 use crate::verdict::{self, Ceiling, Cost, Limit, Verdict};
 
 /// Share of the latency budget that a proposal may use by prediction; the rest is for the error of prediction and measurement.
@@ -34,6 +35,8 @@ pub struct Planner {
     pub usable: f64,
     /// The same for the simulation: CPUs that threads may run on, and a quota.
     pub cpus: Cpus,
+    /// Memory that hashes can be measured in; what needs more is not proposed.
+    pub free: Bytes,
     simulated: HashMap<Key, Option<f64>>,
     most: HashMap<MostKey, f64>,
 }
@@ -72,6 +75,7 @@ impl Planner {
             budget,
             usable,
             cpus,
+            free: Bytes(u64::MAX),
             simulated: HashMap::new(),
             most: HashMap::new(),
         }
@@ -161,7 +165,8 @@ impl Planner {
     /// Whether a setting of this cost keeps memory, peak and `limit_s` seconds with some number of workers; and that number.
     pub fn feasible(&mut self, setting: &Setting, cost: &Cost, limit_s: f64) -> Option<u32> {
         for workers in self.worker_range() {
-            if verdict::memory_verdict(setting, workers, &self.budget).is_some() {
+            let held = verdict::memory(setting, workers, &self.budget).0 - self.budget.idle_memory.0;
+            if held > self.free.0 || verdict::memory_verdict(setting, workers, &self.budget).is_some() {
                 return None;
             }
             let ceiling = self.ceiling(cost, workers);
@@ -241,7 +246,7 @@ impl Planner {
             return None;
         }
         let mut relaxed = self.clone();
-        relaxed.budget.memory = crate::units::Bytes(u64::MAX / 2);
+        relaxed.budget.memory = Bytes(u64::MAX / 2);
         if relaxed.feasible(setting, cost, aim_s).is_some() {
             return Some(Limit::Memory);
         }

@@ -1,24 +1,18 @@
 //! The run from calibration to recommendation.
 
-use super::confirm::{Confirmed, Evidence, lone_wall, max_queued};
+use super::confirm::lone_wall;
 use super::cost::{CostModel, calibration};
-use super::plan::{AIM, Planner};
-use super::search::{self, Proposal, Space, propose};
-use super::{Answer, Candidate, Outcome, Recommendation, Request, remedy};
+use super::plan::Planner;
+use super::search;
+use super::{Outcome, Request};
 use crate::caveat::Caveat;
 use crate::measure::{Load, Measure, MeasureError, Measurement, Observer};
 use crate::setting::{Algorithm, Setting};
-use crate::strength::{at_or_above_floor, floor_ratio};
-use crate::verdict::{Cost, Limit, Verdict};
-
-/// Times that a proposal may miss at the peak before the answer is left open.
-const CONFIRMATIONS: usize = 3;
-/// Times that a proposal is re-measured and proposed anew before it goes to the peak.
-const REFINEMENTS: usize = 3;
+use crate::verdict::Cost;
 
 /// How well to measure a cost.
 #[derive(Debug, Clone, Copy)]
-enum Depth {
+pub(super) enum Depth {
     /// To place it in the model.
     Rough,
     /// To stand on it.
@@ -29,9 +23,11 @@ enum Depth {
 pub(super) struct Session<'a> {
     pub(super) request: &'a Request,
     pub(super) world: &'a mut dyn Measure,
-    observer: &'a mut dyn Observer,
+    pub(super) observer: &'a mut dyn Observer,
     pub(super) planner: Planner,
-    model: CostModel,
+    pub(super) model: CostModel,
+    /// Lone hashes of the settings that were measured closely.
+    pub(super) close: Vec<Measurement>,
     caveats: Vec<Caveat>,
     timings: Vec<(String, f64)>,
     stage_began_s: f64,
@@ -55,6 +51,7 @@ pub fn recommend(
         observer,
         planner,
         model,
+        close: Vec::new(),
         caveats: Vec::new(),
         timings: Vec::new(),
         stage_began_s,
@@ -155,7 +152,7 @@ impl Session<'_> {
     }
 
     /// CPU cost with every CPU busy, and alone. Adds it to the model; gives the lone measurement and the CPU times under load.
-    fn measure_cost(&mut self, setting: &Setting, depth: Depth) -> Result<Measurement, MeasureError> {
+    pub(super) fn measure_cost(&mut self, setting: &Setting, depth: Depth) -> Result<Measurement, MeasureError> {
         let busy = self.request.busy_clients();
         let clients = if setting.lanes() > 1 {
             self.request.budget.workers.unwrap_or(busy)
@@ -184,271 +181,5 @@ impl Session<'_> {
         };
         self.model.add(*setting, cost);
         Ok(alone)
-    }
-
-    /// The first family, in OWASP's order, with a setting that fits; and every setting that was tried at the peak.
-    fn answer(&mut self) -> Result<(Answer, Vec<(Setting, Verdict)>), MeasureError> {
-        let mut tried = Vec::new();
-        let mut families = self.request.algorithms.clone();
-        families.sort_unstable();
-        for algorithm in families {
-            let answer = self.answer_in(algorithm, &mut tried)?;
-            if let Some(answer) = answer {
-                return Ok((answer, tried));
-            }
-        }
-        let remedies = remedy::remedies(self.request, &self.model, &mut self.planner);
-        if remedies.is_empty() {
-            let why = "no setting could be measured".to_owned();
-            return Ok((
-                Answer::Undecided {
-                    why,
-                    hint: "raise --time-limit or free memory".into(),
-                },
-                tried,
-            ));
-        }
-        Ok((Answer::Nothing(remedies), tried))
-    }
-
-    /// `None` when nothing of the family is proposed.
-    fn answer_in(
-        &mut self,
-        algorithm: Algorithm,
-        tried: &mut Vec<(Setting, Verdict)>,
-    ) -> Result<Option<Answer>, MeasureError> {
-        let mut aim = AIM;
-        let Some((mut proposal, mut lone)) = self.refined(algorithm, aim)? else {
-            return Ok(None);
-        };
-        for attempt in 1..=CONFIRMATIONS {
-            match self.confirm(&proposal, &lone)? {
-                Confirmed::Yes(evidence) => {
-                    tried.push((
-                        proposal.setting,
-                        Verdict::Fits {
-                            margin: self.margin(&evidence),
-                        },
-                    ));
-                    return Ok(Some(Answer::Fits(Box::new(self.recommendation(&proposal, *evidence)))));
-                }
-                Confirmed::Unknown { why, hint } => {
-                    tried.push((proposal.setting, Verdict::Undecided { why: why.clone() }));
-                    return Ok(Some(Answer::Undecided { why, hint }));
-                }
-                Confirmed::No(missed) => {
-                    self.observer
-                        .note(&format!("{}: {}", proposal.setting, missed.verdict.reason()));
-                    tried.push((proposal.setting, missed.verdict));
-                    if attempt == CONFIRMATIONS {
-                        break;
-                    }
-                    aim = search::lowered_aim(aim, missed.factor);
-                    match self.weaker(algorithm, &proposal, aim)? {
-                        Some(next) => (proposal, lone) = next,
-                        None => return Ok(None),
-                    }
-                }
-            }
-        }
-        let why = format!("{CONFIRMATIONS} proposals in a row missed the budget when they were measured at the peak");
-        Ok(Some(Answer::Undecided {
-            why,
-            hint: "repeat on an idle host, or ask for more headroom".into(),
-        }))
-    }
-
-    /// A proposal whose own cost was measured closely.
-    fn refined(&mut self, algorithm: Algorithm, aim: f64) -> Result<Option<(Proposal, Measurement)>, MeasureError> {
-        let mut known: Option<(Setting, Measurement)> = None;
-        for _ in 0..REFINEMENTS {
-            let Some(proposal) = self.propose(algorithm, aim) else {
-                return Ok(None);
-            };
-            if let Some((_, lone)) = known.take_if(|(setting, _)| *setting == proposal.setting) {
-                return Ok(Some((proposal, lone)));
-            }
-            self.stage(&format!("measuring {}", proposal.setting), 2.5);
-            let lone = self.measure_cost(&proposal.setting, Depth::Close)?;
-            known = Some((proposal.setting, lone));
-        }
-        // Still moving: take the last that was measured, if it fits by its own figures.
-        let (setting, lone) = known.expect("a refinement was measured");
-        Ok(self.own_proposal(&setting, aim).map(|proposal| (proposal, lone)))
-    }
-
-    fn propose(&mut self, algorithm: Algorithm, aim: f64) -> Option<Proposal> {
-        let space = self.space();
-        propose(
-            algorithm,
-            &space,
-            &self.request.attacker,
-            &self.model,
-            &mut self.planner,
-            aim,
-        )
-    }
-
-    fn space(&self) -> Space {
-        Space {
-            presets: self.request.presets.iter().map(|(_, s)| *s).collect(),
-            max_lanes: self.request.max_lanes,
-            below_floor: self.request.below_floor,
-        }
-    }
-
-    /// The proposal that a measured setting is by itself.
-    fn own_proposal(&mut self, setting: &Setting, aim: f64) -> Option<Proposal> {
-        let cost = self.model.measured(setting)?;
-        let workers = self
-            .planner
-            .feasible(setting, &cost, aim * self.request.budget.latency.as_s())?;
-        let rank = self.request.attacker.rank(setting);
-        Some(Proposal {
-            setting: *setting,
-            cost,
-            workers,
-            rank,
-            strongest: rank,
-        })
-    }
-
-    /// After a miss: what the lowered aim proposes, at least one grid step down.
-    fn weaker(
-        &mut self,
-        algorithm: Algorithm,
-        missed: &Proposal,
-        aim: f64,
-    ) -> Result<Option<(Proposal, Measurement)>, MeasureError> {
-        if let Some(next) = self.refined(algorithm, aim)?
-            && next.0.rank > missed.rank
-        {
-            return Ok(Some(next));
-        }
-        let Some(setting) = search::step_down(&missed.setting, &self.space()) else {
-            return Ok(None);
-        };
-        self.stage(&format!("measuring {setting}"), 2.5);
-        let lone = self.measure_cost(&setting, Depth::Close)?;
-        Ok(self.own_proposal(&setting, AIM).map(|proposal| (proposal, lone)))
-    }
-
-    fn margin(&self, evidence: &Evidence) -> f64 {
-        let budget = &self.request.budget;
-        let latency = evidence.latency.high / budget.latency.as_s();
-        let peak = budget.peak.per_s() / (evidence.ceiling.per_s() * (1.0 - budget.headroom.0));
-        let memory = evidence.peak_memory.bytes.as_f64() / budget.hash_memory().as_f64();
-        1.0 - latency.max(peak).max(memory)
-    }
-
-    fn recommendation(&mut self, proposal: &Proposal, evidence: Evidence) -> Recommendation {
-        self.keep_caveats(&evidence.peak_memory.caveats);
-        let (binding, next) = self.binding(&proposal.setting);
-        let floor_ratio = floor_ratio(&proposal.setting);
-        if !at_or_above_floor(&proposal.setting) {
-            self.keep_caveats(&[Caveat::BelowFloor { floor_ratio }]);
-        }
-        if proposal.setting.algorithm() == Algorithm::Bcrypt {
-            self.keep_caveats(&[Caveat::BcryptInputLimit]);
-        }
-        Recommendation {
-            setting: proposal.setting,
-            max_in_flight: proposal.workers,
-            max_queued: max_queued(&evidence.ceiling, &self.request.budget, proposal.workers),
-            guesses_per_s: self.request.attacker.guesses(&proposal.setting).bound.per_s,
-            floor_ratio,
-            binding,
-            next,
-            runner_up: None,
-            evidence,
-        }
-    }
-
-    /// What keeps the next stronger setting on the line out.
-    fn binding(&mut self, setting: &Setting) -> (Option<Limit>, Option<(Setting, String)>) {
-        let Some(next) = search::step_up(setting) else {
-            return (None, None);
-        };
-        let Some(cost) = self.model.predict(&next) else {
-            return (None, None);
-        };
-        let limit = self.planner.obstacle(&next, &cost);
-        let reason = self.planner.assess(&next, &cost).verdict.reason();
-        (limit, Some((next, reason)))
-    }
-
-    /// Every preset and every tuned setting that was tried, each with its verdict.
-    fn candidates(&mut self, tuned: &[(Setting, Verdict)]) -> Vec<Candidate> {
-        let asked = |s: &Setting| self.request.algorithms.contains(&s.algorithm());
-        let mut named: Vec<(String, Setting)> =
-            self.request.presets.iter().filter(|(_, s)| asked(s)).cloned().collect();
-        for (setting, _) in tuned {
-            if !named.iter().any(|(_, s)| s == setting) {
-                named.push((format!("tuned {setting}"), *setting));
-            }
-        }
-        named
-            .into_iter()
-            .map(|(name, setting)| self.candidate(name, setting, tuned))
-            .collect()
-    }
-
-    fn candidate(&mut self, name: String, setting: Setting, tuned: &[(Setting, Verdict)]) -> Candidate {
-        let measured = self.model.measured(&setting).is_some();
-        let assessment = self
-            .model
-            .predict(&setting)
-            .map(|cost| self.planner.assess(&setting, &cost));
-        let at_peak = tuned.iter().rev().find(|(s, _)| *s == setting).map(|(_, v)| v.clone());
-        let workers = *self.planner.worker_range().start();
-        let verdict = at_peak.unwrap_or_else(|| {
-            if let Some(Verdict::Exceeds { reason, .. }) =
-                crate::verdict::memory_verdict(&setting, workers, &self.request.budget)
-            {
-                return Verdict::Skipped {
-                    why: format!("not run: {reason}"),
-                };
-            }
-            match &assessment {
-                None => Verdict::Skipped {
-                    why: "not run: nothing of its family could be measured".into(),
-                },
-                Some(a) if a.verdict.fits() && !self.allowed(&setting) => Verdict::Skipped {
-                    why: "fits, but lies under the family's floor".into(),
-                },
-                Some(a) => a.verdict.clone(),
-            }
-        });
-        let guesses_per_s = self.request.attacker.guesses(&setting).bound.per_s;
-        Candidate {
-            name,
-            setting,
-            assessment,
-            measured,
-            guesses_per_s,
-            verdict,
-        }
-    }
-
-    fn allowed(&self, setting: &Setting) -> bool {
-        self.request.below_floor || at_or_above_floor(setting)
-    }
-
-    /// Names the next best that should fit: of the same family the strongest, else of the next family.
-    fn with_runner_up(&self, mut answer: Answer, candidates: &[Candidate]) -> Answer {
-        if let Answer::Fits(pick) = &mut answer {
-            let attacker = &self.request.attacker;
-            let others = candidates
-                .iter()
-                .filter(|c| c.verdict.fits() && c.setting != pick.setting);
-            pick.runner_up = others
-                .min_by(|a, b| {
-                    let key = |c: &Candidate| (c.setting.algorithm(), attacker.rank(&c.setting));
-                    let ((fa, ra), (fb, rb)) = (key(a), key(b));
-                    fa.cmp(&fb).then(ra.total_cmp(&rb))
-                })
-                .map(|c| c.name.clone());
-        }
-        answer
     }
 }

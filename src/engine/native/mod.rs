@@ -61,7 +61,7 @@ impl Native {
     }
 
     /// The size from which on the C library maps fresh memory for every allocation, in whole MiB; `None` when it keeps all
-    /// that was probed (64 MiB). The first call takes some 30 ms.
+    /// that was probed (64 MiB). The first call takes some 60 ms of CPU time.
     pub fn fresh_from(&self) -> Option<Bytes> {
         *self.threshold.get_or_init(|| {
             // In a thread of its own: a service's hashes run in threads, and glibc's rules differ between arenas.

@@ -1,0 +1,132 @@
+//! The account of a run: the recommendation with its reasons, and every candidate with its verdict.
+
+use super::answer::Tried;
+use super::confirm::{Evidence, max_queued};
+use super::search::{self, Proposal};
+use super::session::Session;
+use super::{Answer, Candidate, Recommendation};
+use crate::caveat::Caveat;
+use crate::setting::{Algorithm, Setting};
+use crate::strength::{at_or_above_floor, floor_ratio};
+use crate::verdict::{Limit, Verdict};
+
+impl Session<'_> {
+    pub(super) fn margin(&self, evidence: &Evidence) -> f64 {
+        let budget = &self.request.budget;
+        let latency = evidence.latency.high / budget.latency.as_s();
+        let peak = budget.peak.per_s() / (evidence.ceiling.per_s() * (1.0 - budget.headroom.0));
+        let memory = evidence.peak_memory.bytes.as_f64() / budget.hash_memory().as_f64();
+        1.0 - latency.max(peak).max(memory)
+    }
+
+    pub(super) fn recommendation(&mut self, proposal: &Proposal, evidence: Evidence) -> Recommendation {
+        self.keep_caveats(&evidence.peak_memory.caveats);
+        let (binding, next) = self.binding(&proposal.setting);
+        let floor_ratio = floor_ratio(&proposal.setting);
+        if !at_or_above_floor(&proposal.setting) {
+            self.keep_caveats(&[Caveat::BelowFloor { floor_ratio }]);
+        }
+        if proposal.setting.algorithm() == Algorithm::Bcrypt {
+            self.keep_caveats(&[Caveat::BcryptInputLimit]);
+        }
+        Recommendation {
+            setting: proposal.setting,
+            max_in_flight: proposal.workers,
+            max_queued: max_queued(&evidence.ceiling, &self.request.budget, proposal.workers),
+            guesses_per_s: self.request.attacker.guesses(&proposal.setting).bound.per_s,
+            floor_ratio,
+            binding,
+            next,
+            runner_up: None,
+            evidence,
+        }
+    }
+
+    /// What keeps the next stronger setting on the line out.
+    fn binding(&mut self, setting: &Setting) -> (Option<Limit>, Option<(Setting, String)>) {
+        let Some(next) = search::step_up(setting) else {
+            return (None, None);
+        };
+        let Some(cost) = self.model.predict(&next) else {
+            return (None, None);
+        };
+        let limit = self.planner.obstacle(&next, &cost);
+        let reason = self.planner.assess(&next, &cost).verdict.reason();
+        (limit, Some((next, reason)))
+    }
+
+    /// Every preset and every tuned setting that was tried, each with its verdict.
+    pub(super) fn candidates(&mut self, tuned: &Tried) -> Vec<Candidate> {
+        let asked = |s: &Setting| self.request.algorithms.contains(&s.algorithm());
+        let mut named: Vec<(String, Setting)> =
+            self.request.presets.iter().filter(|(_, s)| asked(s)).cloned().collect();
+        for (setting, _) in tuned {
+            if !named.iter().any(|(_, s)| s == setting) {
+                named.push((format!("tuned {setting}"), *setting));
+            }
+        }
+        named
+            .into_iter()
+            .map(|(name, setting)| self.candidate(name, setting, tuned))
+            .collect()
+    }
+
+    fn candidate(&mut self, name: String, setting: Setting, tuned: &[(Setting, Verdict)]) -> Candidate {
+        let measured = self.model.measured(&setting).is_some();
+        let assessment = self
+            .model
+            .predict(&setting)
+            .map(|cost| self.planner.assess(&setting, &cost));
+        let at_peak = tuned.iter().rev().find(|(s, _)| *s == setting).map(|(_, v)| v.clone());
+        let workers = *self.planner.worker_range().start();
+        let verdict = at_peak.unwrap_or_else(|| {
+            if let Some(Verdict::Exceeds { reason, .. }) =
+                crate::verdict::memory_verdict(&setting, workers, &self.request.budget)
+            {
+                return Verdict::Skipped {
+                    why: format!("not run: {reason}"),
+                };
+            }
+            match &assessment {
+                None => Verdict::Skipped {
+                    why: "not run: nothing of its family could be measured".into(),
+                },
+                Some(a) if a.verdict.fits() && !self.allowed(&setting) => Verdict::Skipped {
+                    why: "fits, but lies under the family's floor".into(),
+                },
+                Some(a) => a.verdict.clone(),
+            }
+        });
+        let guesses_per_s = self.request.attacker.guesses(&setting).bound.per_s;
+        Candidate {
+            name,
+            setting,
+            assessment,
+            measured,
+            guesses_per_s,
+            verdict,
+        }
+    }
+
+    fn allowed(&self, setting: &Setting) -> bool {
+        self.request.below_floor || at_or_above_floor(setting)
+    }
+
+    /// Names the next best that should fit: of the same family the strongest, else of the next family.
+    pub(super) fn with_runner_up(&self, mut answer: Answer, candidates: &[Candidate]) -> Answer {
+        if let Answer::Fits(pick) = &mut answer {
+            let attacker = &self.request.attacker;
+            let others = candidates
+                .iter()
+                .filter(|c| c.verdict.fits() && c.setting != pick.setting);
+            pick.runner_up = others
+                .min_by(|a, b| {
+                    let key = |c: &Candidate| (c.setting.algorithm(), attacker.rank(&c.setting));
+                    let ((fa, ra), (fb, rb)) = (key(a), key(b));
+                    fa.cmp(&fb).then(ra.total_cmp(&rb))
+                })
+                .map(|c| c.name.clone());
+        }
+        answer
+    }
+}

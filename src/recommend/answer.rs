@@ -1,0 +1,210 @@
+//! From proposals to an answer: refine, confirm, step down.
+
+use super::confirm::Confirmed;
+use super::plan::AIM;
+use super::search::{self, Proposal, Space, propose};
+use super::session::{Depth, Session};
+use super::{Answer, remedy};
+use crate::caveat::Caveat;
+use crate::measure::{MeasureError, Measurement};
+use crate::setting::{Algorithm, Setting};
+use crate::verdict::Verdict;
+
+/// Times that a proposal may miss at the peak before the answer is left open.
+const CONFIRMATIONS: usize = 3;
+/// Times that a proposal is re-measured and proposed anew before it goes to the peak.
+const REFINEMENTS: usize = 5;
+
+/// What was measured at the peak, in order, and what became of it.
+pub(super) type Tried = Vec<(Setting, Verdict)>;
+
+fn undecided(why: &str, hint: &str) -> Answer {
+    Answer::Undecided {
+        why: why.to_owned(),
+        hint: hint.to_owned(),
+    }
+}
+
+/// A proposal with the lone hashes of its own close measurement.
+struct Refined {
+    proposal: Proposal,
+    lone: Measurement,
+}
+
+impl Session<'_> {
+    /// The first family, in OWASP's order, with a setting that fits; and every setting that was tried at the peak.
+    pub(super) fn answer(&mut self) -> Result<(Answer, Tried), MeasureError> {
+        let mut tried = Tried::new();
+        let mut families = self.request.algorithms.clone();
+        families.sort_unstable();
+        for algorithm in families {
+            match self.answer_in(algorithm, &mut tried) {
+                Ok(None) => {}
+                Ok(Some(answer)) => return Ok((answer, tried)),
+                Err(MeasureError::Time) => {
+                    return Ok((undecided("the time limit is reached", "raise --time-limit"), tried));
+                }
+                Err(MeasureError::Memory { need, free }) => {
+                    let why = format!("the measurement needs {need} of memory where {free} is free");
+                    return Ok((
+                        undecided(&why, "free memory, or lower --mem to what may be used"),
+                        tried,
+                    ));
+                }
+                Err(error) => return Err(error),
+            }
+        }
+        if !tried.is_empty() {
+            let why = "what was predicted to fit missed the budget when it was measured at the peak";
+            return Ok((
+                undecided(why, "repeat on an idle host, or ask for more headroom"),
+                tried,
+            ));
+        }
+        let remedies = remedy::remedies(self.request, &self.model, &mut self.planner);
+        if remedies.is_empty() {
+            return Ok((
+                undecided("no setting could be measured", "raise --time-limit or free memory"),
+                tried,
+            ));
+        }
+        Ok((Answer::Nothing(remedies), tried))
+    }
+
+    /// `None` when nothing of the family is proposed, or nothing that was proposed fits.
+    fn answer_in(&mut self, algorithm: Algorithm, tried: &mut Tried) -> Result<Option<Answer>, MeasureError> {
+        let mut aim = AIM;
+        let mut next = self.refined(algorithm, aim)?;
+        for _ in 0..CONFIRMATIONS {
+            let Some(Refined { proposal, lone }) = next else {
+                return Ok(None);
+            };
+            match self.confirm(&proposal, &lone)? {
+                Confirmed::Yes(evidence) => {
+                    tried.push((
+                        proposal.setting,
+                        Verdict::Fits {
+                            margin: self.margin(&evidence),
+                        },
+                    ));
+                    return Ok(Some(Answer::Fits(Box::new(self.recommendation(&proposal, *evidence)))));
+                }
+                Confirmed::Unknown { why, hint } => {
+                    tried.push((proposal.setting, Verdict::Undecided { why: why.clone() }));
+                    return Ok(Some(Answer::Undecided { why, hint }));
+                }
+                Confirmed::No(missed) => {
+                    self.observer
+                        .note(&format!("{}: {}", proposal.setting, missed.verdict.reason()));
+                    tried.push((proposal.setting, missed.verdict));
+                    aim = search::lowered_aim(aim, missed.factor);
+                    next = self.weaker(algorithm, &proposal, aim)?;
+                }
+            }
+        }
+        let why = format!("{CONFIRMATIONS} proposals in a row missed the budget when they were measured at the peak");
+        Ok(Some(undecided(
+            &why,
+            "repeat on an idle host, or ask for more headroom",
+        )))
+    }
+
+    /// A proposal whose own cost was measured closely; `None` when nothing of the family is proposed.
+    fn refined(&mut self, algorithm: Algorithm, aim: f64) -> Result<Option<Refined>, MeasureError> {
+        for _ in 0..REFINEMENTS {
+            let Some(proposal) = self.propose(algorithm, aim) else {
+                return Ok(None);
+            };
+            let known = self.close.iter().position(|lone| lone.setting == proposal.setting);
+            let Some(known) = known else {
+                self.measure_closely(&proposal.setting)?;
+                continue;
+            };
+            let lone = self.close[known].clone();
+            return Ok(Some(Refined { proposal, lone }));
+        }
+        // Still moving from one noisy measurement to the next: the strongest that fits by its own figures.
+        let close = self.close.clone();
+        let fitting = close
+            .into_iter()
+            .filter(|lone| lone.setting.algorithm() == algorithm)
+            .filter_map(|lone| {
+                let proposal = self.own_proposal(&lone.setting, aim)?;
+                Some(Refined { proposal, lone })
+            });
+        Ok(fitting.min_by(|a, b| a.proposal.rank.total_cmp(&b.proposal.rank)))
+    }
+
+    /// Measures a setting closely, and remembers it. Memory that turns out not to be free bounds what is proposed next.
+    fn measure_closely(&mut self, setting: &Setting) -> Result<(), MeasureError> {
+        self.stage(&format!("measuring {setting}"), 2.5);
+        match self.measure_cost(setting, Depth::Close) {
+            Ok(lone) => {
+                self.close.push(lone);
+                Ok(())
+            }
+            Err(MeasureError::Memory { need, free }) => {
+                self.keep_caveats(&[Caveat::MemoryTight {
+                    what: setting.to_string(),
+                    need,
+                    free,
+                }]);
+                self.planner.free = free;
+                Ok(())
+            }
+            Err(error) => Err(error),
+        }
+    }
+
+    fn propose(&mut self, algorithm: Algorithm, aim: f64) -> Option<Proposal> {
+        let space = self.space();
+        propose(
+            algorithm,
+            &space,
+            &self.request.attacker,
+            &self.model,
+            &mut self.planner,
+            aim,
+        )
+    }
+
+    pub(super) fn space(&self) -> Space {
+        Space {
+            presets: self.request.presets.iter().map(|(_, s)| *s).collect(),
+            max_lanes: self.request.max_lanes,
+            below_floor: self.request.below_floor,
+        }
+    }
+
+    /// The proposal that a measured setting is by itself.
+    fn own_proposal(&mut self, setting: &Setting, aim: f64) -> Option<Proposal> {
+        let cost = self.model.measured(setting)?;
+        let workers = self
+            .planner
+            .feasible(setting, &cost, aim * self.request.budget.latency.as_s())?;
+        let rank = self.request.attacker.rank(setting);
+        Some(Proposal {
+            setting: *setting,
+            cost,
+            workers,
+            rank,
+            strongest: rank,
+        })
+    }
+
+    /// After a miss: what the lowered aim proposes, at least one grid step down.
+    fn weaker(&mut self, algorithm: Algorithm, missed: &Proposal, aim: f64) -> Result<Option<Refined>, MeasureError> {
+        if let Some(next) = self.refined(algorithm, aim)?
+            && next.proposal.rank > missed.rank
+        {
+            return Ok(Some(next));
+        }
+        let Some(setting) = search::step_down(&missed.setting, &self.space()) else {
+            return Ok(None);
+        };
+        self.measure_closely(&setting)?;
+        let lone = self.close.iter().rev().find(|lone| lone.setting == setting).cloned();
+        let proposal = self.own_proposal(&setting, AIM);
+        Ok(proposal.zip(lone).map(|(proposal, lone)| Refined { proposal, lone }))
+    }
+}
