@@ -52,6 +52,8 @@ fn boot() -> Console {
     let file = |name: &str| -> PathBuf { root().join("target/v2").join(name) };
     let mut qemu = Command::new("qemu-system-x86_64");
     qemu.args(["-accel", "tcg", "-m", "768M", "-smp", "2", "-nographic", "-no-reboot"])
+        // Without rdrand the machine would wait for randomness: nothing happens in it.
+        .args(["-cpu", "qemu64,+rdrand"])
         .args(["-nic", "none", "-monitor", "none", "-serial", "stdio"])
         .arg("-kernel")
         .arg(file("vmlinuz"))
