@@ -3,7 +3,7 @@
 use hashtune::budget::Budget;
 use hashtune::measure::{Disturbance, Load, Measure, MeasureError, Measurement, PeakMemory, Sample, Silent};
 use hashtune::queue::{self, Cpus, Quota, Station};
-use hashtune::recommend::{Answer, Basis, Outcome, Recommendation, Request, recommend};
+use hashtune::recommend::{Answer, Basis, Bounds, Effort, Outcome, Recommendation, Request, recommend};
 use hashtune::setting::{Algorithm, Setting};
 use hashtune::strength::{Attacker, TIE_BAND, at_or_above_floor};
 use hashtune::units::{Bytes, Millis, Rate, Share};
@@ -197,8 +197,10 @@ fn request(budget: Budget, cpus: Cpus) -> Request {
         presets: presets
             .map(|(name, text)| (name.to_owned(), text.parse().unwrap()))
             .to_vec(),
-        max_lanes: 64,
-        below_floor: false,
+        bounds: Bounds::default(),
+        effort: Effort::Full,
+        current: None,
+        explain: false,
         attacker: Attacker::builtin().clone(),
         fresh_from_kib: Some(FRESH_FROM_KIB),
         seed: 7,
@@ -332,6 +334,45 @@ fn the_same_seed_and_measurements_give_the_same_answer() {
     assert_eq!(once, again);
 }
 
+#[test]
+fn an_explanation_prices_the_next_step_and_other_budgets() {
+    let budget = budget(250.0, 20.0, 1024, None);
+    let mut asked = request(budget, two_cpus());
+    asked.explain = true;
+    asked.current = Some("argon2id:m=102400,t=2,p=8".parse().unwrap());
+    let mut world = World::new(two_cpus(), budget.app_cpu);
+    let outcome = recommend(&asked, &mut world, &mut Silent).unwrap();
+    let why = outcome.explanation.as_ref().unwrap();
+    assert!(why.next.as_ref().is_some_and(|n| !n.price.is_empty()), "{why:?}");
+    assert_eq!(why.what_if.len(), 8);
+    let strength = |change: &str| {
+        why.what_if
+            .iter()
+            .find(|w| w.change == change)
+            .unwrap_or_else(|| panic!("{change}: {why:?}"))
+            .strength
+    };
+    assert!(strength("peak 10/s") > 1.1 && strength("peak 40/s") < 0.9, "{why:?}");
+    assert!(strength("4 CPUs") > 1.1 && strength("1 CPUs") < 0.9, "{why:?}");
+    let current = outcome.candidates.iter().find(|c| c.name == "current").unwrap();
+    assert!(current.measured && !current.verdict.fits(), "{current:?}");
+}
+
+#[test]
+fn lanes_without_cpus_are_shown_and_never_picked() {
+    let cpus = Cpus {
+        affinity: 1,
+        quota: None,
+    };
+    let (outcome, _) = run(budget(1000.0, 1.0, 1024, None), cpus);
+    let wide = outcome.candidates.iter().find(|c| c.name == "rfc9106-second").unwrap();
+    assert!(
+        wide.verdict.reason().contains("argon2id:m=65536,t=3,p=1 is as strong"),
+        "{wide:?}"
+    );
+    assert_eq!(pick(&outcome).map(|p| p.setting.lanes()), Some(1));
+}
+
 fn budgets() -> impl Strategy<Value = Budget> {
     (
         50.0..1000.0_f64,
@@ -383,8 +424,7 @@ fn proposed(budget: Budget, cpus: Cpus) -> Option<(f64, f64)> {
     }
     let space = Space {
         presets: Vec::new(),
-        max_lanes: request.max_lanes,
-        below_floor: false,
+        bounds: request.bounds,
     };
     let mut planner = Planner::new(budget, request.usable_cpus, cpus);
     propose(

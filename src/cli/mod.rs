@@ -112,6 +112,12 @@ struct Job {
     #[arg(long, value_name = "SIZE", allow_hyphen_values = true, help_heading = "Budgets")]
     mem: Option<String>,
 
+    /// Plan with --mem even where this process may use less of it
+    ///
+    /// Without it the smaller of both is used, and said. What does not fit here cannot be measured here.
+    #[arg(long, requires = "mem", help_heading = "Budgets")]
+    force_mem: bool,
+
     /// The quantile of latency that must keep within the budget, 0.5 to 0.99 [default: 0.95]
     #[arg(long, value_name = "Q", allow_hyphen_values = true, help_heading = "Budgets")]
     quantile: Option<String>,
@@ -159,6 +165,47 @@ struct Job {
     #[arg(long, value_name = "FLOOR", value_enum, help_heading = "Candidates")]
     floor: Option<Floor>,
 
+    /// The assumed attacker, by name or file [default: rtx-4090]
+    #[arg(long, value_name = "NAME|FILE", help_heading = "Candidates")]
+    attacker: Option<String>,
+
+    /// Most lanes (Argon2's p) of a tuned setting [default: the usable CPUs]
+    #[arg(long, value_name = "N", allow_hyphen_values = true, help_heading = "Candidates")]
+    max_lanes: Option<String>,
+
+    /// Most passes (Argon2's t) of a tuned setting [default: 24]
+    #[arg(long, value_name = "N", allow_hyphen_values = true, help_heading = "Candidates")]
+    max_time_cost: Option<String>,
+
+    /// Least memory of a tuned Argon2id setting, as 16MiB [default: 7MiB, OWASP's smallest row]
+    #[arg(long, value_name = "SIZE", allow_hyphen_values = true, help_heading = "Candidates")]
+    min_memory: Option<String>,
+
+    /// Only what libsodium's crypto_pwhash can do: one lane
+    #[arg(long, conflicts_with = "max_lanes", help_heading = "Candidates")]
+    libsodium: bool,
+
+    /// How the deployed library gets a hash's memory [default: deployed]
+    ///
+    /// deployed: as this system's C library does it. fresh: zeroed by the kernel for each hash. huge: fresh, in huge pages.
+    /// reused: kept between hashes.
+    #[arg(long, value_name = "PAGES", help_heading = "Your service")]
+    pages: Option<String>,
+
+    /// Finish in about 10 seconds, with half the arrivals and a wider interval
+    #[arg(long, conflicts_with = "time_limit", help_heading = "The run")]
+    quick: bool,
+
+    /// Use at most N CPUs, to measure beside production [default: all that may be used]
+    ///
+    /// The recommendation is then one for a service with N CPUs.
+    #[arg(long, value_name = "N", allow_hyphen_values = true, help_heading = "The run")]
+    cpus: Option<String>,
+
+    /// Give way to other processes (niceness 10)
+    #[arg(long, help_heading = "The run")]
+    nice: bool,
+
     /// Most time for the whole run, as 60s or 2min [default: 60s]
     #[arg(long, value_name = "TIME", allow_hyphen_values = true, help_heading = "The run")]
     time_limit: Option<String>,
@@ -176,6 +223,22 @@ struct Job {
     /// The form of the report [default: toml]
     #[arg(long, value_name = "FORMAT", value_enum, help_heading = "Output")]
     format: Option<Format>,
+
+    /// Say why this setting: the price of the next step, and what other budgets would be answered
+    #[arg(long, help_heading = "Output")]
+    explain: bool,
+
+    /// The setting in use, as a setting or a stored hash; it is measured and judged as well
+    #[arg(long, value_name = "HASH|SETTING", help_heading = "Candidates")]
+    current: Option<String>,
+
+    /// Put the current setting beside the recommendation
+    #[arg(long, requires = "current", help_heading = "Output")]
+    compare: bool,
+
+    /// Show where the time went
+    #[arg(long, help_heading = "Output")]
+    timings: bool,
 
     /// Print nothing but the report and errors
     #[arg(short, long, help_heading = "Output")]

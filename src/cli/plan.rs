@@ -6,8 +6,11 @@ use std::str::FromStr;
 
 use hashtune::budget::Budget;
 use hashtune::caveat::Caveat;
+use hashtune::engine::Pages;
 use hashtune::export;
-use hashtune::setting::Algorithm;
+use hashtune::hash_string;
+use hashtune::recommend::MAX_PASSES;
+use hashtune::setting::{self, Algorithm, Argon2id, Setting};
 use hashtune::units::{BadValue, Bytes, Millis, Rate, Seconds, Share};
 
 use super::{Floor, Format, Job};
@@ -30,6 +33,22 @@ pub struct Plan {
     pub algorithms: Vec<Algorithm>,
     pub profiles: Vec<Profile>,
     pub floor: Floor,
+    /// `None`: the built-in one.
+    pub attacker: Option<String>,
+    pub pages: Pages,
+    pub max_lanes: u32,
+    pub max_time_cost: u32,
+    pub min_memory: Option<Bytes>,
+    pub force_memory: bool,
+    pub quick: bool,
+    /// `None`: all that may be used.
+    pub cpus: Option<u32>,
+    pub nice: bool,
+    pub timings: bool,
+    pub explain: bool,
+    /// The setting in use.
+    pub current: Option<Setting>,
+    pub compare: bool,
     pub time_limit: Seconds,
     pub seed: u64,
     /// `None`: standard output.
@@ -56,6 +75,8 @@ pub enum Profile {
     File(PathBuf),
 }
 
+/// The time limit of `--quick`: a third of it for learning, a third for the peak, the rest in reserve for a second try.
+const QUICK_LIMIT: &str = "20s";
 /// Shortest and longest time limit, in seconds.
 const TIME_LIMIT_S: (f64, f64) = (1.0, 3600.0);
 
@@ -79,10 +100,25 @@ impl Plan {
         if job.floor.is_none() {
             or("--floor", &None, "owasp");
         }
-        let time_limit = time_limit(&or("--time-limit", &job.time_limit, "60s"))?;
+        let time_limit = time_limit(&or(
+            "--time-limit",
+            &job.time_limit,
+            if job.quick { QUICK_LIMIT } else { "60s" },
+        ))?;
         let seed = whole("--seed", &or("--seed", &job.seed, "1"), 0, u64::MAX)?;
-        let workers = job.workers.as_deref().map(workers).transpose()?;
         let memory = job.mem.as_deref().map(|text| flag("--mem", text)).transpose()?;
+        let count =
+            |name, given: &Option<String>, most| given.as_deref().map(|text| count(name, text, most)).transpose();
+        let workers = count("--workers", &job.workers, Budget::MAX_WORKERS)?;
+        let max_lanes = count("--max-lanes", &job.max_lanes, Argon2id::MAX_LANES)?.unwrap_or(Argon2id::MAX_LANES);
+        let max_time_cost = count("--max-time-cost", &job.max_time_cost, MAX_PASSES)?.unwrap_or(MAX_PASSES);
+        let cpus = count("--cpus", &job.cpus, 4096)?;
+        let min_memory = job
+            .min_memory
+            .as_deref()
+            .map(|text| flag("--min-memory", text))
+            .transpose()?;
+        let pages = flag("--pages", &or("--pages", &job.pages, "deployed"))?;
         let profiles = job
             .profile
             .iter()
@@ -101,6 +137,19 @@ impl Plan {
             algorithms,
             profiles,
             floor: job.floor.unwrap_or(Floor::Owasp),
+            attacker: job.attacker.clone(),
+            pages,
+            max_lanes: if job.libsodium { 1 } else { max_lanes },
+            max_time_cost,
+            min_memory,
+            force_memory: job.force_mem,
+            quick: job.quick,
+            cpus,
+            nice: job.nice,
+            timings: job.timings,
+            explain: job.explain,
+            current: job.current.as_deref().map(current).transpose()?,
+            compare: job.compare,
             time_limit,
             seed,
             output: job.output.clone(),
@@ -222,9 +271,31 @@ fn time_limit(text: &str) -> Result<Seconds, BadValue> {
     Err(BadValue::new("--time-limit", text, "out of range", accepted))
 }
 
-fn workers(text: &str) -> Result<u32, BadValue> {
-    let count = whole("--workers", text, 1, Budget::MAX_WORKERS.into())?;
-    Ok(u32::try_from(count).unwrap_or(Budget::MAX_WORKERS))
+/// A setting as it is typed, or the one of a stored hash.
+fn current(text: &str) -> Result<Setting, BadValue> {
+    let accepted = format!("a stored hash, or {}", setting::FORM);
+    let refused = |reason: String| BadValue::new("--current", text, reason, accepted.clone());
+    let as_typed = match text.parse() {
+        Ok(setting) => return Ok(setting),
+        Err(error) => error,
+    };
+    // Hashes are quoted from their end of the parameters on as little as can be: the input may hold a real one.
+    if !text.contains('$') && !text.starts_with('{') {
+        return Err(refused(as_typed.reason));
+    }
+    let hidden = |reason: String| BadValue::new("--current", "(a stored hash)", reason, accepted.clone());
+    let stored = hash_string::parse(text).map_err(|error| hidden(error.to_string()))?;
+    stored.setting.ok_or_else(|| {
+        hidden(format!(
+            "{} is not one of the families measured here",
+            stored.kdf.name()
+        ))
+    })
+}
+
+fn count(name: &str, text: &str, most: u32) -> Result<u32, BadValue> {
+    let count = whole(name, text, 1, most.into())?;
+    Ok(u32::try_from(count).unwrap_or(most))
 }
 
 fn whole(name: &str, text: &str, least: u64, most: u64) -> Result<u64, BadValue> {

@@ -4,18 +4,58 @@ use std::env;
 use std::sync::Arc;
 use std::time::Duration;
 
+use hashtune::caveat::Caveat;
+use hashtune::engine::Native;
 use hashtune::engine::worker::Program;
-use hashtune::engine::{Native, Pages};
 use hashtune::host::{CpuCounters, Host};
 use hashtune::measure::{CounterReading, Runner};
 use hashtune::queue::{Cpus, Quota};
 use hashtune::recommend::Request;
-use hashtune::units::{Bytes, Seconds};
+use hashtune::units::{BadValue, Bytes, Seconds};
+use rustix::process;
+use rustix::thread::{self, CpuSet};
+
+use crate::failure::Failure;
 
 /// Longest that a child may take to hold its hashes.
 const WORKER_TIMEOUT: Duration = Duration::from_secs(60);
 /// Memory that the benchmark leaves free beside its own: a twentieth, and never less than this.
 const MARGIN: Bytes = Bytes(8 << 20);
+
+/// Niceness of a polite run: behind everything at the default, ahead of what is idle-only.
+const NICE: i32 = 10;
+
+/// Confines this process, and the children it will start, to `cpus` of its CPUs and to a low priority.
+///
+/// # Errors
+/// When there are fewer CPUs, or the kernel refuses.
+pub fn behave(cpus: Option<u32>, nice: bool) -> Result<(), Failure> {
+    if nice {
+        process::setpriority_process(None, NICE).map_err(|error| Failure::io("--nice", &error.into()))?;
+    }
+    let Some(wanted) = cpus else { return Ok(()) };
+    let refused = |error: rustix::io::Errno| Failure::io("--cpus", &error.into());
+    let allowed = thread::sched_getaffinity(None).map_err(refused)?;
+    if wanted > allowed.count() {
+        let accepted = format!("a whole number from 1 to {}", allowed.count());
+        return Err(BadValue::new("--cpus", wanted.to_string(), "more than may be used here", accepted).into());
+    }
+    let mut kept = CpuSet::new();
+    for cpu in (0..CpuSet::MAX_CPU)
+        .filter(|cpu| allowed.is_set(*cpu))
+        .take(wanted as usize)
+    {
+        kept.set(cpu);
+    }
+    thread::sched_setaffinity(None, &kept).map_err(refused)
+}
+
+/// A doubt about a host that was busy before the run began: on average over a minute, more than a tenth of its CPUs.
+pub fn loaded_before(host: &Host, usable: f64) -> Option<Caveat> {
+    let load = host.machine.load_average?[0];
+    let cpus = f64::from(host.online_cpus?);
+    (load > 0.1 * cpus && load > 0.1 * usable).then_some(Caveat::LoadedBefore { load, cpus })
+}
 
 /// Usable CPUs, a fraction, and the same as the simulation sees them. Without `/proc` the operating system is asked.
 pub fn cpus(host: &Host) -> (f64, Cpus) {
@@ -42,6 +82,7 @@ pub fn default_memory(host: &Host) -> Option<(Bytes, &'static str)> {
 /// Measures on this machine within the request's time.
 pub fn runner(engine: Arc<Native>, host: &Host, request: &Request) -> Runner {
     let (for_memory, for_counters) = (host.clone(), host.clone());
+    let pages = engine.pages();
     let runner = Runner::new(engine, request.usable_cpus)
         .app_cpu(request.budget.app_cpu)
         .deadline(Seconds(request.time_limit_s))
@@ -51,7 +92,7 @@ pub fn runner(engine: Arc<Native>, host: &Host, request: &Request) -> Runner {
         Ok(program) => runner.worker(Program {
             path: program,
             args: vec!["worker".into()],
-            pages: Pages::Deployed,
+            pages,
             memory_dir: host.memory_cgroup.as_ref().map(|c| host.root.join(c.own())),
             timeout: WORKER_TIMEOUT,
         }),

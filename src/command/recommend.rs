@@ -5,10 +5,10 @@ use std::sync::Arc;
 
 use hashtune::budget::Budget;
 use hashtune::caveat::Caveat;
-use hashtune::engine::{Engine, Native, Pages};
+use hashtune::engine::{Engine, Native, Pages, cleanup};
 use hashtune::host::{self, Host};
 use hashtune::preset::Preset;
-use hashtune::recommend::{Answer, Candidate, Recommendation, Request, recommend};
+use hashtune::recommend::{Answer, Bounds, Candidate, Effort, Recommendation, Request, recommend};
 use hashtune::report::{Context, Doubt, Report};
 use hashtune::strength::Attacker;
 use hashtune::units::{Bytes, Millis};
@@ -17,6 +17,7 @@ use hashtune::verdict::{Quantile, memory};
 use super::{Outcome, machine, sources};
 use crate::cli::{Floor, Plan};
 use crate::failure::Failure;
+use crate::interrupt;
 use crate::output::Output;
 use crate::terminal::{self, Row, Terminal};
 
@@ -27,16 +28,19 @@ use crate::terminal::{self, Row, Terminal};
 pub fn run(plan: &Plan) -> Result<Outcome, Failure> {
     let output = Output::open(plan.output.as_deref())?;
     let presets = sources::presets(&plan.profiles)?;
+    let attacker = sources::attacker(plan.attacker.as_deref())?;
+    machine::behave(plan.cpus, plan.nice)?;
     let host = host::probe(Path::new("/"));
     let (budget, mut caveats) = budget(plan, &host)?;
     caveats.extend(host.warnings.iter().cloned());
     let terminal = Terminal::new(plan.quiet);
     terminal.assumed(&plan.assumed);
 
-    let engine: Arc<Native> = Arc::new(Native::new(Pages::Deployed));
-    let attacker = Attacker::builtin();
-    let request = request(plan, budget, &host, presets, attacker, &engine);
+    let engine: Arc<Native> = Arc::new(Native::new(plan.pages));
+    let request = request(plan, budget, &host, presets, &attacker, &engine);
+    caveats.extend(machine::loaded_before(&host, request.usable_cpus));
     let mut runner = machine::runner(engine.clone(), &host, &request);
+    let _cleanup = interrupt::on_exit(cleanup::release_all);
     let mut progress = terminal.progress();
     let found = recommend(&request, &mut runner, &mut progress);
     drop(progress);
@@ -44,6 +48,9 @@ pub fn run(plan: &Plan) -> Result<Outcome, Failure> {
         found.map_err(|error| Failure::new(error.to_string()).hint("hashtune probe shows what may be used"))?;
     caveats.append(&mut found.caveats);
 
+    if plan.timings {
+        terminal.timings(&found.timings);
+    }
     let rows: Vec<Row> = found
         .candidates
         .iter()
@@ -58,12 +65,27 @@ pub fn run(plan: &Plan) -> Result<Outcome, Failure> {
                 host: &host,
                 usable_cpus: request.usable_cpus,
                 engine: engine.name(),
-                pages: Pages::Deployed,
+                pages: plan.pages,
                 attacker: attacker.name(),
                 candidates: &found.candidates,
                 caveats: &caveats,
             };
             publish(pick, &context, plan, terminal, output)?;
+            if let Some(why) = &found.explanation {
+                terminal.explanation(&pick.setting, why);
+            }
+            if plan.compare {
+                let beside = |setting| {
+                    found
+                        .candidates
+                        .iter()
+                        .position(|c| c.setting == setting)
+                        .map(|at| &rows[at])
+                };
+                if let (Some(now), Some(then)) = (plan.current.and_then(beside), beside(pick.setting)) {
+                    terminal.comparison(now, then);
+                }
+            }
             terminal.caveats(&doubts);
             Ok(Outcome::Done)
         }
@@ -102,10 +124,17 @@ fn budget(plan: &Plan, host: &Host) -> Result<(Budget, Vec<Caveat>), Failure> {
     let memory = match plan.memory {
         Some(asked) => {
             let usable = host.usable_memory.unwrap_or(asked);
-            if asked > usable {
-                caveats.push(Caveat::MemoryAboveHost { asked, usable });
+            match (asked > usable, plan.force_memory) {
+                (false, _) => asked,
+                (true, false) => {
+                    caveats.push(Caveat::MemoryAboveHost { asked, usable });
+                    usable
+                }
+                (true, true) => {
+                    caveats.push(Caveat::MemoryForced { asked, usable });
+                    asked
+                }
             }
-            asked.min(usable)
         }
         None => {
             let (memory, from) = machine::default_memory(host).ok_or_else(|| {
@@ -137,13 +166,30 @@ fn request(
         cpus,
         algorithms: plan.algorithms.clone(),
         presets: presets.into_iter().map(|p| (p.name, p.setting)).collect(),
-        max_lanes: u32::MAX,
-        below_floor: plan.floor == Floor::None,
+        bounds: Bounds {
+            max_lanes: plan.max_lanes,
+            max_time_cost: plan.max_time_cost,
+            min_memory_kib: plan
+                .min_memory
+                .map_or(0, |m| u32::try_from(m.0.div_ceil(1024)).unwrap_or(u32::MAX)),
+            below_floor: plan.floor == Floor::None,
+        },
+        current: plan.current,
+        explain: plan.explain,
+        effort: if plan.quick { Effort::Quick } else { Effort::Full },
         attacker: attacker.clone(),
-        fresh_from_kib: engine.fresh_from().and_then(|bytes| u32::try_from(bytes.0 / 1024).ok()),
+        fresh_from_kib: fresh_from_kib(engine),
         seed: plan.seed,
         time_limit_s: plan.time_limit.0,
     }
+}
+
+/// Where the cost of Argon2 steps up. Only the C library's behaviour depends on the size.
+fn fresh_from_kib(engine: &Native) -> Option<u32> {
+    let threshold = (engine.pages() == Pages::Deployed)
+        .then(|| engine.fresh_from())
+        .flatten()?;
+    u32::try_from(threshold.0 / 1024).ok()
 }
 
 /// A candidate as the table shows it. The pick's figures are the measured ones.
@@ -157,6 +203,7 @@ fn row(candidate: &Candidate, answer: &Answer, budget: &Budget) -> Row {
     let held = workers.map(|w| Bytes(memory(&candidate.setting, w, budget).0 - budget.idle_memory.0));
     Row {
         name: candidate.name.clone(),
+        setting: candidate.setting,
         single: measured
             .map(|e| e.single_s)
             .or_else(|| assessment.map(|a| a.cost.alone_wall_s()))

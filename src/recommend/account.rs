@@ -6,8 +6,9 @@ use super::search::{self, Proposal};
 use super::session::Session;
 use super::{Answer, Candidate, Recommendation};
 use crate::caveat::Caveat;
-use crate::setting::{Algorithm, Setting};
+use crate::setting::{Algorithm, Argon2id, Setting};
 use crate::strength::{at_or_above_floor, floor_ratio};
+use crate::units::Short;
 use crate::verdict::{Limit, Verdict};
 
 impl Session<'_> {
@@ -60,6 +61,9 @@ impl Session<'_> {
         let asked = |s: &Setting| self.request.algorithms.contains(&s.algorithm());
         let mut named: Vec<(String, Setting)> =
             self.request.presets.iter().filter(|(_, s)| asked(s)).cloned().collect();
+        if let Some(current) = self.request.current {
+            named.push(("current".to_owned(), current));
+        }
         for (setting, _) in tuned {
             if !named.iter().any(|(_, s)| s == setting) {
                 named.push((format!("tuned {setting}"), *setting));
@@ -94,6 +98,9 @@ impl Session<'_> {
                 Some(a) if a.verdict.fits() && !self.allowed(&setting) => Verdict::Skipped {
                     why: "fits, but lies under the family's floor".into(),
                 },
+                Some(a) if a.verdict.fits() && setting.lanes() > self.most_lanes() => Verdict::Skipped {
+                    why: self.too_many_lanes(&setting),
+                },
                 Some(a) => a.verdict.clone(),
             }
         });
@@ -108,8 +115,27 @@ impl Session<'_> {
         }
     }
 
+    /// Lanes that a recommendation may have.
+    fn most_lanes(&self) -> u32 {
+        (self.request.usable_cpus.floor() as u32).max(1)
+    }
+
+    /// A setting that fits, with lanes that have no CPUs to run on.
+    fn too_many_lanes(&self, setting: &Setting) -> String {
+        let fewer = match setting {
+            Setting::Argon2id(a) => Argon2id::new(a.memory_kib(), a.time_cost(), self.most_lanes()).ok(),
+            _ => None,
+        };
+        let equal = fewer.map_or_else(String::new, |a| format!(": {} is as strong", Setting::Argon2id(a)));
+        format!(
+            "fits, but {} lanes are more than the {} CPUs{equal}",
+            setting.lanes(),
+            Short(self.request.usable_cpus)
+        )
+    }
+
     fn allowed(&self, setting: &Setting) -> bool {
-        self.request.below_floor || at_or_above_floor(setting)
+        self.request.bounds.below_floor || at_or_above_floor(setting)
     }
 
     /// Names the next best that should fit: of the same family the strongest, else of the next family.

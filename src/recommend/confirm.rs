@@ -1,12 +1,14 @@
 //! A proposal measured at the peak, or simulated from its measured hashes where the peak is too low to measure.
 
+use super::Effort;
 use super::plan::AIM;
 use super::search::Proposal;
 use super::session::Session;
 use crate::caveat::Caveat;
 use crate::measure::{Load, MeasureError, Measurement, PeakMemory};
 use crate::queue::{self, Interval};
-use crate::units::Rate;
+use crate::setting::Setting;
+use crate::units::{Millis, Rate};
 use crate::verdict::{self, Ceiling, Cost, Limit, Verdict};
 
 /// Fewest arrivals that tell a quantile.
@@ -16,6 +18,11 @@ const SECONDS: f64 = 10.0;
 /// Most seconds of arrivals, and the share of the time limit that they may take.
 const SLICE_S: f64 = 20.0;
 const SLICE_SHARE: f64 = 0.34;
+
+/// Share of the usable CPUs that others may take before a run at the peak is repeated.
+const DISTURBED: f64 = 0.1;
+/// Half width of the interval, relative to the quantile, from which on it is called wide.
+const WIDE: f64 = 0.15;
 
 /// Where the latency at the peak comes from.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -92,9 +99,15 @@ struct Offer {
     arrivals: usize,
 }
 
-fn offer(peak: Rate, time_limit_s: f64) -> Offer {
-    let slice_s = SLICE_S.min(SLICE_SHARE * time_limit_s);
-    let wanted = (peak.per_s() * SECONDS.min(slice_s)).max(ARRIVALS).ceil();
+fn offer(peak: Rate, time_limit_s: f64, effort: Effort) -> Offer {
+    let share = match effort {
+        Effort::Full => 1.0,
+        Effort::Quick => 0.5,
+    };
+    let slice_s = share * SLICE_S.min(SLICE_SHARE * time_limit_s);
+    let wanted = (peak.per_s() * (share * SECONDS).min(slice_s))
+        .max(share * ARRIVALS)
+        .ceil();
     Offer {
         rate: peak.per_s().max(wanted / slice_s),
         arrivals: wanted as usize,
@@ -108,7 +121,7 @@ impl Session<'_> {
         if let Some(missed) = self.memory_missed(&peak_memory) {
             return Ok(Confirmed::No(missed));
         }
-        let offer = offer(self.request.budget.peak, self.request.time_limit_s);
+        let offer = offer(self.request.budget.peak, self.request.time_limit_s, self.request.effort);
         let peak = self.request.budget.peak.per_s();
         if offer.rate > peak * 1.001 && !self.proves_at(proposal, offer.rate) {
             return self.simulate_peak(proposal, lone, peak_memory);
@@ -192,7 +205,7 @@ impl Session<'_> {
             arrivals: schedule.arrivals.clone(),
             workers: proposal.workers,
         };
-        let run = self.world.measure(&proposal.setting, &load)?;
+        let run = self.measure_undisturbed(&proposal.setting, &load)?;
         if run.samples.len() < offer.arrivals {
             return Ok(out_of_time("all arrivals at the peak"));
         }
@@ -208,6 +221,7 @@ impl Session<'_> {
             return Ok(endless());
         };
         self.keep_caveats(&run.caveats);
+        self.keep_caveats(&interval_doubts(&latency, run.samples.len()));
         let ceiling = self.planner.ceiling(&proposal.cost, proposal.workers);
         let evidence = Evidence {
             basis: Basis::Measured,
@@ -222,6 +236,25 @@ impl Session<'_> {
             refused: refused(&run, proposal.workers, max_queued(&ceiling, &budget, proposal.workers)),
         };
         Ok(self.judge(evidence, schedule.long_run.unwrap_or(f64::INFINITY)))
+    }
+
+    /// A measurement that is taken once more when others disturbed it beyond [`DISTURBED`] and time allows; the quieter one counts.
+    fn measure_undisturbed(&mut self, setting: &Setting, load: &Load) -> Result<Measurement, MeasureError> {
+        let run = self.world.measure(setting, load)?;
+        let disturbed =
+            |run: &Measurement| (run.disturbance.others_cpus / self.request.usable_cpus).max(run.disturbance.stolen);
+        if disturbed(&run) <= DISTURBED || self.remaining_s() < 1.5 * run.wall_s {
+            return Ok(run);
+        }
+        self.observer
+            .note("others used the CPUs meanwhile: measuring once more");
+        let again = self.world.measure(setting, load)?;
+        let whole = again.samples.len() >= run.samples.len();
+        Ok(if whole && disturbed(&again) < disturbed(&run) {
+            again
+        } else {
+            run
+        })
     }
 
     /// Whether the interval's upper end, the ceiling and the memory keep the budget.
@@ -242,6 +275,24 @@ impl Session<'_> {
             }
         }
     }
+}
+
+/// What the interval and the number of arrivals leave open.
+fn interval_doubts(latency: &Interval, arrivals: usize) -> Vec<Caveat> {
+    let mut doubts = Vec::new();
+    if (arrivals as f64) < ARRIVALS {
+        doubts.push(Caveat::TooFewArrivals {
+            arrivals,
+            wanted: ARRIVALS as usize,
+        });
+    }
+    if latency.half_width() > WIDE && latency.high.is_finite() {
+        doubts.push(Caveat::WideInterval {
+            low: Millis::from_s(latency.low),
+            high: Millis::from_s(latency.high),
+        });
+    }
+    doubts
 }
 
 pub(super) fn out_of_time(what: &str) -> Confirmed {
@@ -303,7 +354,7 @@ mod tests {
 
     #[test]
     fn a_low_peak_is_measured_at_the_lowest_rate_that_gives_enough_arrivals() {
-        let at = |per_s: f64| offer(Rate::new(per_s).unwrap(), 60.0);
+        let at = |per_s: f64| offer(Rate::new(per_s).unwrap(), 60.0, Effort::Full);
         assert_eq!(
             at(20.0),
             Offer {

@@ -4,6 +4,7 @@ mod account;
 mod answer;
 mod confirm;
 mod cost;
+mod explain;
 mod grid;
 mod plan;
 mod remedy;
@@ -13,9 +14,11 @@ mod simulated;
 
 pub use confirm::{Basis, Evidence};
 pub use cost::CostModel;
+pub use explain::{Explanation, NextStep, WhatIf};
+pub use grid::MAX_PASSES;
 pub use plan::{AIM, Assessment, Planner};
 pub use remedy::Remedy;
-pub use search::{Proposal, Space, propose};
+pub use search::{Bounds, Proposal, Space, propose};
 pub use session::recommend;
 
 use crate::budget::Budget;
@@ -38,10 +41,14 @@ pub struct Request {
     pub algorithms: Vec<Algorithm>,
     /// Named settings to judge beside the tuned ones.
     pub presets: Vec<(String, Setting)>,
-    /// Most lanes of a tuned setting.
-    pub max_lanes: u32,
-    /// Whether a setting under the family's floor may be recommended.
-    pub below_floor: bool,
+    /// Which tuned settings may be proposed.
+    pub bounds: Bounds,
+    /// How much to measure.
+    pub effort: Effort,
+    /// The setting in use, to be judged beside.
+    pub current: Option<Setting>,
+    /// Whether to work out what other budgets would be answered.
+    pub explain: bool,
     /// Assumed attacker.
     pub attacker: Attacker,
     /// Smallest Argon2 memory, in KiB, that comes as fresh pages (`None`: all alike).
@@ -50,6 +57,16 @@ pub struct Request {
     pub seed: u64,
     /// Seconds that the whole run may take.
     pub time_limit_s: f64,
+}
+
+/// How much to measure.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub enum Effort {
+    /// At least 10 s and 200 arrivals at the peak.
+    #[default]
+    Full,
+    /// Half of that, and shorter calibration: wider intervals.
+    Quick,
 }
 
 impl Request {
@@ -120,6 +137,8 @@ pub enum Answer {
 pub struct Outcome {
     /// The answer.
     pub answer: Answer,
+    /// Why, where it was asked for and a setting fits.
+    pub explanation: Option<Explanation>,
     /// Every candidate with its verdict.
     pub candidates: Vec<Candidate>,
     /// Doubts, one of a kind.

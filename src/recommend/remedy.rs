@@ -5,7 +5,6 @@ use super::plan::{AIM, Planner};
 use super::{Request, grid};
 use crate::queue::{Cpus, Station, long_run_quantile};
 use crate::setting::{Algorithm, Setting};
-use crate::strength::at_or_above_floor;
 use crate::units::{Bytes, Millis, Short};
 use crate::verdict::{self, Cost};
 
@@ -100,7 +99,7 @@ impl Need {
 
 /// The needs of the cheapest setting at or above the floor of one family.
 fn need(algorithm: Algorithm, request: &Request, model: &CostModel, planner: &mut Planner) -> Option<Need> {
-    let at_floor = |s: &Setting| request.below_floor || at_or_above_floor(s);
+    let at_floor = |s: &Setting| request.bounds.allow(s);
     let lines = grid::lines(algorithm, 1 << 20, &[1]);
     let tuned = lines
         .into_iter()

@@ -7,15 +7,52 @@ use crate::setting::{Algorithm, Setting};
 use crate::strength::{Attacker, TIE_BAND, at_or_above_floor};
 use crate::verdict::Cost;
 
+/// Which settings may be proposed: what the operator's library can do, and the floor.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub struct Bounds {
+    /// Most lanes.
+    pub max_lanes: u32,
+    /// Most passes of Argon2id.
+    pub max_time_cost: u32,
+    /// Least memory of Argon2id, in KiB.
+    pub min_memory_kib: u32,
+    /// Whether settings under the family's floor may be proposed.
+    pub below_floor: bool,
+}
+
+impl Default for Bounds {
+    fn default() -> Self {
+        Self {
+            max_lanes: u32::MAX,
+            max_time_cost: grid::MAX_PASSES,
+            min_memory_kib: 0,
+            below_floor: false,
+        }
+    }
+}
+
+impl Bounds {
+    /// Whether a setting lies within them.
+    pub fn allow(&self, setting: &Setting) -> bool {
+        let within = match setting {
+            Setting::Argon2id(a) => {
+                a.lanes() <= self.max_lanes
+                    && a.time_cost() <= self.max_time_cost
+                    && a.memory_kib() >= self.min_memory_kib
+            }
+            _ => true,
+        };
+        within && (self.below_floor || at_or_above_floor(setting))
+    }
+}
+
 /// What may be proposed at all.
 #[derive(Debug, Clone)]
 pub struct Space {
     /// Settings besides the grid's: the presets.
     pub presets: Vec<Setting>,
-    /// Most lanes.
-    pub max_lanes: u32,
-    /// Whether settings under the family's floor may be proposed.
-    pub below_floor: bool,
+    /// Which of them, and of the grid's.
+    pub bounds: Bounds,
 }
 
 /// A setting that should fit.
@@ -62,7 +99,7 @@ fn feasible(
     limit_s: f64,
 ) -> Vec<Proposal> {
     let max_kib = u32::try_from(planner.budget.hash_memory().0 / 1024).unwrap_or(u32::MAX);
-    let lanes = grid::lanes(planner.usable, space.max_lanes);
+    let lanes = grid::lanes(planner.usable, space.bounds.max_lanes);
     let most_lanes = *lanes.last().unwrap_or(&1);
     let mut found = Vec::new();
     let mut consider = |setting: &Setting, planner: &mut Planner| -> bool {
@@ -72,7 +109,7 @@ fn feasible(
         let Some(workers) = planner.feasible(setting, &cost, limit_s) else {
             return false;
         };
-        if space.below_floor || at_or_above_floor(setting) {
+        if space.bounds.allow(setting) {
             let rank = attacker.rank(setting);
             found.push(Proposal {
                 setting: *setting,
@@ -116,7 +153,7 @@ fn best(proposals: Vec<Proposal>) -> Option<Proposal> {
 
 /// The next weaker setting on the same line (same passes and lanes), if the family's floor allows one.
 pub fn step_down(setting: &Setting, space: &Space) -> Option<Setting> {
-    neighbour(setting, false).filter(|s| space.below_floor || at_or_above_floor(s))
+    neighbour(setting, false).filter(|s| space.bounds.allow(s))
 }
 
 /// The next stronger setting on the same line.

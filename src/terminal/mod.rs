@@ -8,6 +8,7 @@
 //! - A failure to print is ignored: nobody is left to tell.
 
 mod candidates;
+mod explain;
 mod progress;
 mod words;
 
@@ -16,7 +17,9 @@ use std::io::{self, IsTerminal, Write};
 
 use anstyle::{AnsiColor, Style};
 use hashtune::budget::Budget;
+use hashtune::recommend::Explanation;
 use hashtune::report::{Doubt, Report};
+use hashtune::setting::Setting;
 
 pub use candidates::Row;
 pub use progress::Progress;
@@ -61,6 +64,29 @@ impl Terminal {
         if !self.quiet {
             line(&candidates::render(rows, budget, attacker, width()));
         }
+    }
+
+    /// Why this setting.
+    pub fn explanation(self, setting: &Setting, why: &Explanation) {
+        if !self.quiet {
+            explain::explanation(setting, why).iter().for_each(|text| line(text));
+        }
+    }
+
+    /// The setting in use beside the recommended one.
+    pub fn comparison(self, now: &Row, then: &Row) {
+        if !self.quiet {
+            line(&explain::comparison(now, then));
+        }
+    }
+
+    /// Where the time went.
+    pub fn timings(self, timings: &[(String, f64)]) {
+        let total: f64 = timings.iter().map(|(_, seconds)| seconds).sum();
+        for (stage, seconds) in timings {
+            line(&format!("{seconds:7.2} s  {}", escaped(stage)));
+        }
+        line(&format!("{total:7.2} s  in all"));
     }
 
     /// The recommendation in five lines.
