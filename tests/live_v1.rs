@@ -170,7 +170,7 @@ fn recommendation_on_one_cpu() {
     if !tool("recommendation under taskset", "taskset") {
         return;
     }
-    let run = Run::new("--budget-ms 400 --peak 2/s --algorithm bcrypt --time-limit 20s --mem 1GiB");
+    let run = Run::new("--budget-ms 400 --peak 2/s --algorithm bcrypt --mem 1GiB");
     let outcome = run.under("taskset -c 0").finish();
     report("recommendation under taskset", &outcome, "");
     outcome.assert_clean(0);
@@ -219,7 +219,7 @@ fn an_ordinary_user_needs_no_writable_cgroup() {
     let outcome = run("probe --format json");
     outcome.assert_clean(0);
     assert_eq!(outcome.json()["usable_cpus"], 0.5);
-    let outcome = run("--budget-ms 400 --peak 2/s --algorithm bcrypt --time-limit 30s");
+    let outcome = run("--budget-ms 400 --peak 2/s --algorithm bcrypt");
     report("recommendation as an ordinary user", &outcome, "");
     outcome.assert_clean(0);
     let left = [cpu.leftovers(), memory.leftovers()].concat();
@@ -262,7 +262,7 @@ fn an_interrupt_while_memory_is_measured_leaves_nothing() {
     let Some(memory) = groups("interrupt while memory is measured", || Nested::memory(128 * MIB)) else {
         return;
     };
-    let mut running = Run::new("--budget-ms 400 --peak 2/s --time-limit 20s -o answer.toml")
+    let mut running = Run::new("--budget-ms 400 --peak 2/s --algorithm bcrypt -o answer.toml")
         .within(&memory)
         .start();
     // The program's own measuring group below ours.
@@ -282,7 +282,7 @@ fn a_killed_run_leaves_no_process() {
     let Some(memory) = groups("killed run", || Nested::memory(128 * MIB)) else {
         return;
     };
-    let mut running = Run::new("--budget-ms 400 --peak 2/s --time-limit 20s")
+    let mut running = Run::new("--budget-ms 400 --peak 2/s --algorithm bcrypt")
         .within(&memory)
         .start();
     while !memory.leftovers().iter().any(|l| l.starts_with("group")) {

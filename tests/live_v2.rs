@@ -80,7 +80,6 @@ fn a_v2_kernel() {
     ));
     probe(&console);
     job(&console);
-    delegated(&console);
 }
 
 /// Ended well, within its limits, and left nothing.
@@ -110,8 +109,8 @@ fn probe(console: &Console) {
         "cgroup_version": "v2",
         "online_cpus": 2,
         "affinity_cpus": 2,
-        "quota_cpus": 0.5,
-        "usable_cpus": 0.5,
+        "quota_cpus": 1.5,
+        "usable_cpus": 1.5,
         "memory_limit_bytes": 128 * MIB,
         "usable_memory_bytes": 128 * MIB,
         "cpu_decided_by": "sys/fs/cgroup/box/cpu.max",
@@ -123,39 +122,27 @@ fn probe(console: &Console) {
     }
 }
 
-fn answer(console: &Console, name: &str) -> toml::Table {
-    assert_clean(console, name);
-    let answer: toml::Table = console.part(&format!("{name}.out")).parse().unwrap();
-    let seconds = answer["measured"]["seconds"].as_float().unwrap();
-    say(&format!(
-        "v2 {name}: {} ({seconds:.0} s at the peak)",
-        answer["hash"]["encoded"]
-    ));
-    assert_eq!(answer["host"]["usable_cpus"].as_float(), Some(0.5));
-    answer
-}
-
+/// A whole recommendation, as a user to whom the group above its own is delegated.
 fn job(console: &Console) {
-    let answer = answer(console, "job");
+    assert_clean(console, "job");
+    let answer: toml::Table = console.part("job.out").parse().unwrap();
+    let seen = console.part("job.seen");
+    let peaks = seen.lines().filter_map(|l| l.rsplit(' ').next()?.parse::<u64>().ok());
+    let peak = peaks.max().unwrap_or(0);
+    let throttled = console.part("job.state").lines().find(|l| l.contains("nr_throttled"));
+    say(&format!(
+        "v2 job: {}, {}, memory.peak of the measuring group {} KiB, peak memory {} KiB",
+        answer["hash"]["encoded"],
+        throttled
+            .unwrap_or_default()
+            .trim_start_matches("/sys/fs/cgroup/box/cpu.stat:"),
+        peak / 1024,
+        answer["measured"]["peak_memory_bytes"].as_integer().unwrap() / 1024,
+    ));
+    assert_eq!(answer["host"]["usable_cpus"].as_float(), Some(1.5));
     assert_eq!(answer["host"]["usable_memory_bytes"].as_integer(), Some(128 << 20));
+    assert!(peak > 0, "no measuring group was seen:\n{}", console.part("job.err"));
     let caveats = answer["caveat"].as_array().unwrap();
     let throttled = caveats.iter().any(|c| c["code"].as_str() == Some("cpu-throttled"));
     assert!(throttled, "{caveats:?}");
-}
-
-/// Where a group may be made, peak memory is measured in it as well.
-fn delegated(console: &Console) {
-    answer(console, "delegated");
-    let seen = console.part("delegated.seen");
-    let peaks = seen.lines().filter_map(|l| l.rsplit(' ').next()?.parse::<u64>().ok());
-    let peak = peaks.max().unwrap_or(0);
-    say(&format!(
-        "v2 delegated: memory.peak of the measuring group {} KiB",
-        peak / 1024
-    ));
-    assert!(
-        peak > 0,
-        "no measuring group was seen:\n{}",
-        console.part("delegated.err")
-    );
 }
