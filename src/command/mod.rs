@@ -6,6 +6,7 @@ pub mod probe;
 mod recommend;
 mod sources;
 pub mod strength;
+mod tax;
 
 use std::io;
 use std::process::ExitCode;

@@ -7,6 +7,7 @@ use hashtune::budget::Budget;
 use hashtune::caveat::Caveat;
 use hashtune::engine::{Engine, Native, Pages, cleanup};
 use hashtune::host::{self, Host};
+use hashtune::measure::Measure;
 use hashtune::preset::Preset;
 use hashtune::recommend::{Answer, Bounds, Candidate, Effort, Recommendation, Request, recommend};
 use hashtune::report::{Context, Doubt, Report};
@@ -14,12 +15,12 @@ use hashtune::strength::Attacker;
 use hashtune::units::{Bytes, Millis};
 use hashtune::verdict::{Quantile, memory};
 
-use super::{Outcome, machine, sources};
+use super::{Outcome, machine, sources, tax};
 use crate::cli::{Floor, Plan};
 use crate::failure::Failure;
 use crate::interrupt;
 use crate::output::Output;
-use crate::terminal::{self, Row, Terminal};
+use crate::terminal::{self, Beside, Row, Terminal};
 
 /// Finds, prints and writes the recommendation. Everything that can be refused is refused before anything is measured.
 ///
@@ -71,6 +72,13 @@ pub fn run(plan: &Plan) -> Result<Outcome, Failure> {
                 caveats: &caveats,
             };
             publish(pick, &context, plan, terminal, output)?;
+            if plan.pages == Pages::Deployed && !plan.quick && request.time_limit_s - runner.elapsed_s() > tax::SECONDS
+            {
+                match tax::account(pick, &request, &host) {
+                    Ok(lines) => terminal.notes(&lines),
+                    Err(error) => terminal.notes(&[format!("the page-fault tax was not measured: {error}")]),
+                }
+            }
             if let Some(why) = &found.explanation {
                 terminal.explanation(&pick.setting, why);
             }
@@ -111,7 +119,12 @@ fn publish(
     mut output: Output,
 ) -> Result<(), Failure> {
     let report = Report::new(pick, context).map_err(|fault| Failure::new(fault.to_string()))?;
-    terminal.recommendation(&report, pick.runner_up.as_deref());
+    let beside = Beside {
+        runner_up: pick.runner_up.as_deref(),
+        by_parameters: Bytes(pick.setting.memory_cost().0 * u64::from(pick.max_in_flight)),
+        refused: pick.evidence.refused,
+    };
+    terminal.recommendation(&report, &beside);
     plan.format
         .write(&report, &mut output)
         .map_err(|error| Failure::io("the report", &error))?;

@@ -11,6 +11,18 @@ use crate::strength::{at_or_above_floor, floor_ratio};
 use crate::units::Short;
 use crate::verdict::{Limit, Verdict};
 
+/// CPU of argon2-cffi's wheel over this engine's, lowest and highest of four settings (`docs/pages.md`): it holds no AVX2 code.
+const ARGON2_CFFI: (f64, f64) = (1.16, 1.52);
+/// CPU of libxcrypt's bcrypt over this engine's, at cost 12 (`docs/pages.md`).
+const LIBXCRYPT: (f64, f64) = (0.89, 0.89);
+
+fn library_cost(library: &str, ratio: (f64, f64)) -> Caveat {
+    Caveat::LibraryCost {
+        library: library.to_owned(),
+        ratio,
+    }
+}
+
 impl Session<'_> {
     pub(super) fn margin(&self, evidence: &Evidence) -> f64 {
         let budget = &self.request.budget;
@@ -27,8 +39,12 @@ impl Session<'_> {
         if !at_or_above_floor(&proposal.setting) {
             self.keep_caveats(&[Caveat::BelowFloor { floor_ratio }]);
         }
-        if proposal.setting.algorithm() == Algorithm::Bcrypt {
-            self.keep_caveats(&[Caveat::BcryptInputLimit]);
+        match proposal.setting.algorithm() {
+            Algorithm::Argon2id => self.keep_caveats(&[library_cost("argon2-cffi's libargon2", ARGON2_CFFI)]),
+            Algorithm::Bcrypt => {
+                self.keep_caveats(&[library_cost("libxcrypt", LIBXCRYPT), Caveat::BcryptInputLimit]);
+            }
+            _ => {}
         }
         Recommendation {
             setting: proposal.setting,

@@ -23,6 +23,7 @@ use hashtune::setting::Setting;
 
 pub use candidates::Row;
 pub use progress::Progress;
+pub use words::Beside;
 
 use crate::cli::Assumed;
 use crate::failure::Failure;
@@ -80,6 +81,13 @@ impl Terminal {
         }
     }
 
+    /// Lines of their own.
+    pub fn notes(self, lines: &[String]) {
+        if !self.quiet {
+            lines.iter().for_each(|text| line(&escaped(text)));
+        }
+    }
+
     /// Where the time went.
     pub fn timings(self, timings: &[(String, f64)]) {
         let total: f64 = timings.iter().map(|(_, seconds)| seconds).sum();
@@ -90,11 +98,11 @@ impl Terminal {
     }
 
     /// The recommendation in five lines.
-    pub fn recommendation(self, report: &Report, runner_up: Option<&str>) {
+    pub fn recommendation(self, report: &Report, beside: &Beside) {
         if self.quiet {
             return;
         }
-        let lines = words::recommendation(report, runner_up);
+        let lines = words::recommendation(report, beside);
         labelled("recommended", RESULT, &lines[0]);
         for text in &lines[1..] {
             line(&format!("  {}", escaped(text)));

@@ -11,22 +11,33 @@ pub(super) fn assumed(assumed: &[Assumed]) -> String {
     format!("assumed: {}", list.join(", "))
 }
 
+/// What the record does not hold.
+#[derive(Debug, Clone, Copy)]
+pub struct Beside<'a> {
+    /// The next best that should fit.
+    pub runner_up: Option<&'a str>,
+    /// Workers x memory_cost.
+    pub by_parameters: Bytes,
+    /// Arrivals that the queue bound would have refused.
+    pub refused: usize,
+}
+
 /// `p95` for 0.95.
 pub(super) fn quantile(share: f64) -> String {
     format!("p{}", Short(share * 100.0))
 }
 
 /// What to deploy, how it does at the peak, what it needs, how strong it is, and why it is not stronger.
-pub(super) fn recommendation(report: &Report, runner_up: Option<&str>) -> [String; 5] {
+pub(super) fn recommendation(report: &Report, beside: &Beside) -> [String; 5] {
     [
         setting(&report.hash),
         latency(report),
-        needs(report),
+        needs(report, beside),
         strength(report),
         format!(
             "{}; runner-up: {}",
             binding(report.binding.limit),
-            runner_up.unwrap_or("none")
+            beside.runner_up.unwrap_or("none")
         ),
     ]
 }
@@ -72,17 +83,20 @@ fn latency(report: &Report) -> String {
     )
 }
 
-fn needs(report: &Report) -> String {
+fn needs(report: &Report, beside: &Beside) -> String {
     let (seen, asked, pool) = (&report.measured, &report.budget, &report.pool);
     let share = |part: f64, whole: f64| Share(part / whole.max(f64::MIN_POSITIVE));
     format!(
-        "load: {} of the ceiling of {}/s on {} CPUs; {} at once, {} waiting; {} of {} memory above idle",
+        "load: {} of the ceiling of {}/s on {} CPUs; {} at once, {} waiting ({} of {} logins refused); peak memory {} above idle ({} by parameters) of {}",
         share(asked.peak_per_s.get(), seen.ceiling_per_s.get()),
         Short(seen.ceiling_per_s.get()),
         Short(report.host.usable_cpus.get()),
         pool.max_in_flight,
         pool.max_queued,
+        beside.refused,
+        seen.arrivals,
         Bytes(seen.peak_memory_bytes),
+        beside.by_parameters,
         Bytes(asked.memory_bytes),
     )
 }
@@ -121,7 +135,14 @@ mod tests {
     #[test]
     fn five_lines_say_it_all() {
         let report = export::toml::read(EXAMPLE).unwrap();
-        let lines = recommendation(&report, Some("bcrypt:12"));
+        let lines = recommendation(
+            &report,
+            &Beside {
+                runner_up: Some("bcrypt:12"),
+                by_parameters: Bytes(184 << 20),
+                refused: 0,
+            },
+        );
         insta::assert_snapshot!("recommendation", lines.join("\n"));
     }
 
