@@ -1,5 +1,6 @@
-//! A memory cgroup for one child, where one may be made: below this process's own group (v1), or in a delegated group
-//! without members (v2). Never at a mount's root, where it would leave the limits that this process is under.
+//! A memory cgroup for one child, where one may be made: below this process's own group (v1), or beside it in a group that
+//! has no members and is delegated to this user (v2, where a group with members has no memory groups below it). Never at a
+//! mount's root, where it would leave the limits that this process is under.
 
 use std::fs;
 use std::os::unix::fs::MetadataExt;
@@ -72,15 +73,15 @@ pub struct MeasuringGroup {
 }
 
 impl MeasuringGroup {
-    /// Makes a group below `own`, this process's own memory cgroup directory.
+    /// Makes a group below or beside `own`, this process's own memory cgroup directory.
     ///
     /// # Errors
     /// The reason in words, usually that it is not allowed. Nothing is left behind then.
     pub fn below(own: &Path) -> Result<Self, String> {
         static COUNT: AtomicU32 = AtomicU32::new(0);
-        let version = version(own)?;
+        let (parent, version) = place(own, rustix::process::geteuid().as_raw())?;
         let name = format!("hashtune-{}-{}", process::id(), COUNT.fetch_add(1, Ordering::Relaxed));
-        let dir = own.join(&name);
+        let dir = parent.join(&name);
         // Known to the clean-up before it exists: the other way round, an interrupt in between would leave it.
         cleanup::add_cgroup(&dir);
         let made = Self {
@@ -90,14 +91,29 @@ impl MeasuringGroup {
         };
         match version {
             Version::V1 => {
-                Cgroup::new(Box::new(Below(own.to_owned())), &name).map_err(|e| e.to_string())?;
+                Cgroup::new(Box::new(Below(parent)), &name).map_err(|e| e.to_string())?;
             }
             // cgroups-rs would write to `subtree_control` of a group in use.
             Version::V2 => fs::create_dir(&made.dir).map_err(|e| format!("{}: {e}", made.dir.display()))?,
         }
         // cgroups-rs only logs a directory that could not be made: its files tell.
         made.read(version.peak())?;
+        if version == Version::V2 {
+            made.keep_limits_of(own)?;
+        }
         Ok(made)
+    }
+
+    /// Beside the own group its limits would not hold.
+    fn keep_limits_of(&self, own: &Path) -> Result<(), String> {
+        for name in ["memory.max", "memory.high", "memory.swap.max"] {
+            let file = self.dir.join(name);
+            // Without swap in the kernel there is no such file.
+            if let Ok(limit) = fs::read(own.join(name)) {
+                fs::write(&file, limit).map_err(|e| format!("{}: {e}", file.display()))?;
+            }
+        }
+        Ok(())
     }
 
     /// Moves a process in. What it touched before stays charged to its old group.
@@ -148,6 +164,22 @@ impl Drop for MeasuringGroup {
         if cleanup::remove_cgroup(&self.dir).is_ok() {
             cleanup::forget_cgroup(&self.dir);
         }
+    }
+}
+
+/// The group below which `user` may make one, and of which version.
+fn place(own: &Path, user: u32) -> Result<(PathBuf, Version), String> {
+    let refused = match version(own) {
+        Ok(version) => return Ok((own.to_owned(), version)),
+        Err(refused) => refused,
+    };
+    // What root owns is not delegated, even if root asks: systemd, for one, keeps its groups to itself.
+    let delegated = |dir: &Path| user != 0 && fs::metadata(dir).is_ok_and(|m| m.uid() == user);
+    let above = own.parent().filter(|_| own.join("cgroup.subtree_control").exists());
+    match above.filter(|dir| delegated(dir)).map(|dir| (dir, version(dir))) {
+        Some((dir, Ok(Version::V2))) => Ok((dir.to_owned(), Version::V2)),
+        Some((_, Err(why))) => Err(format!("{refused}; {why}")),
+        _ => Err(refused),
     }
 }
 
@@ -226,6 +258,20 @@ mod tests {
         assert!(version(&root.path().join("used")).unwrap_err().contains("members"));
         assert!(version(&root.path().join("bare")).unwrap_err().contains("delegated"));
         assert_eq!(version(&root.path().join("good")), Ok(Version::V2));
+        // A process is a member of its own group, so the one above counts. It must be the user's.
+        let own = root.path().join("good/own");
+        fs::create_dir(&own).unwrap();
+        fs::write(own.join("cgroup.procs"), "1\n").unwrap();
+        fs::write(own.join("cgroup.subtree_control"), "").unwrap();
+        let owner = fs::metadata(root.path().join("good")).unwrap().uid();
+        if owner == 0 {
+            std::os::unix::fs::chown(root.path().join("good"), Some(1000), None).unwrap();
+        }
+        let user = if owner == 0 { 1000 } else { owner };
+        assert_eq!(place(&own, user), Ok((root.path().join("good"), Version::V2)));
+        assert!(place(&own, user + 1).unwrap_err().contains("members"));
+        assert!(place(&own, 0).is_err());
+        fs::remove_dir_all(&own).unwrap();
         // No memory.peak appears in a plain directory: refused, and nothing left.
         assert!(MeasuringGroup::below(&root.path().join("good")).is_err());
         let left = fs::read_dir(root.path().join("good")).unwrap().count();
