@@ -11,7 +11,7 @@ mod search;
 mod session;
 mod simulated;
 
-pub use confirm::{Basis, Evidence};
+pub use confirm::{Basis, Evidence, demands};
 pub use cost::CostModel;
 pub use grid::MAX_PASSES;
 pub use plan::{AIM, Assessment, Planner};
