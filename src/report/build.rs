@@ -168,3 +168,14 @@ impl From<&Candidate> for Considered {
         }
     }
 }
+
+impl From<Pages> for engine::Pages {
+    fn from(pages: Pages) -> Self {
+        match pages {
+            Pages::Deployed => Self::Deployed,
+            Pages::Fresh => Self::Fresh,
+            Pages::Huge => Self::Huge,
+            Pages::Reused => Self::Reused,
+        }
+    }
+}
