@@ -1,9 +1,11 @@
 //! The runs of one load -> its figures.
 
+use std::collections::BTreeMap;
+
 use super::Request;
 use super::plan::Kind;
 use super::record::{Ceiling, LoadRecord, Range, Spread};
-use crate::measure::{Load, Measurement, Thresholds};
+use crate::measure::{Load, Measurement, Sample, Thresholds};
 use crate::queue::Interval;
 use crate::report::{Figure, NotFinite};
 use crate::setting::Setting;
@@ -26,7 +28,7 @@ impl Seen {
     pub(super) fn of(run: &Measurement, interval: Option<Interval>, cpus: f64) -> Option<Self> {
         let hashes = run.samples.len() as f64;
         let per_s = match run.load {
-            Load::Single { .. } | Load::Closed { .. } => run.throughput(),
+            Load::Single { .. } | Load::Closed { .. } => sustained(run),
             Load::Burst { .. } | Load::Open { .. } => hashes / run.wall_s,
         };
         let late_s = Thresholds::new(cpus).late_s;
@@ -43,6 +45,28 @@ impl Seen {
             interval,
         })
     }
+}
+
+/// Logins a second while every client was busy: until the first one stopped.
+///
+/// A login that was under way at that instant counts by the share of its time that had passed. Neither the tail, in which
+/// some clients are idle already, nor a client's late start makes the rate look better than it was.
+fn sustained(run: &Measurement) -> f64 {
+    let mut ends: BTreeMap<u32, f64> = BTreeMap::new();
+    for s in &run.samples {
+        let end = ends.entry(s.worker).or_insert(s.finished);
+        *end = end.max(s.finished);
+    }
+    let until = ends.into_values().fold(f64::INFINITY, f64::min);
+    let share = |s: &Sample| {
+        let took = s.finished - s.scheduled;
+        if took > 0.0 {
+            ((until - s.scheduled) / took).clamp(0.0, 1.0)
+        } else {
+            1.0
+        }
+    };
+    run.samples.iter().map(share).sum::<f64>() / until
 }
 
 /// The figures of a load over its runs; `None` without a run.
@@ -114,4 +138,51 @@ pub(super) fn ceiling(clients: u32, cpus: f64, runs: &[Seen]) -> Result<Ceiling,
 /// The median of logins completed a second.
 pub(super) fn served(runs: &[Seen]) -> f64 {
     crate::stats::median(&runs.iter().map(|r| r.per_s).collect::<Vec<f64>>()).unwrap_or(0.0)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::measure::Disturbance;
+
+    fn closed(samples: &[(u32, f64, f64)]) -> Measurement {
+        let sample = |&(worker, scheduled, finished): &(u32, f64, f64)| Sample {
+            scheduled,
+            started: scheduled,
+            finished,
+            worker,
+            ..Sample::default()
+        };
+        Measurement {
+            setting: "bcrypt:4".parse().unwrap(),
+            load: Load::Closed {
+                clients: 2,
+                hashes: u32::MAX,
+                seconds: 2.0,
+            },
+            engine: "none",
+            samples: samples.iter().map(sample).collect(),
+            wall_s: 3.0,
+            cpu_s: 1.0,
+            app_cpu_s: 0.0,
+            lanes_cpu_s: 0.0,
+            disturbance: Disturbance::default(),
+            caveats: Vec::new(),
+        }
+    }
+
+    #[test]
+    fn the_tail_and_late_starts_do_not_count() {
+        // Client 0 ends at 2; of client 1's second login half of the time had passed.
+        let run = closed(&[(0, 0.0, 1.0), (0, 1.0, 2.0), (1, 0.0, 1.0), (1, 1.0, 3.0)]);
+        assert!((sustained(&run) - 3.5 / 2.0).abs() < 1e-12);
+        // A client that waited for a CPU first is no faster for it.
+        let run = closed(&[(0, 0.0, 1.0), (0, 1.0, 2.0), (1, 0.0, 1.9), (1, 1.9, 2.0)]);
+        assert!((sustained(&run) - 2.0).abs() < 1e-12);
+    }
+
+    #[test]
+    fn nothing_seen_is_no_figure() {
+        assert_eq!(Seen::of(&closed(&[]), None, 2.0), None);
+    }
 }
