@@ -164,8 +164,15 @@ fn each_load_is_measured_once_a_run_and_settings_take_turns() {
     };
     let mut world = World::default();
     let record = run(&request(&[ARGON, "bcrypt:10"], loads), &mut world);
-    let rows: Vec<(&str, u32, u32)> = record.settings[0].loads.iter().map(|l| (l.load, l.in_flight, l.runs)).collect();
-    assert_eq!(rows, [("single", 1, 3), ("burst", 10, 3), ("closed", 1, 3), ("closed", 4, 3)]);
+    let rows: Vec<(&str, u32, u32)> = record.settings[0]
+        .loads
+        .iter()
+        .map(|l| (l.load, l.in_flight, l.runs))
+        .collect();
+    assert_eq!(
+        rows,
+        [("single", 1, 3), ("burst", 10, 3), ("closed", 1, 3), ("closed", 4, 3)]
+    );
     // Two first looks, then four loads of each setting in turn.
     let order: Vec<bool> = world.measured[2..]
         .chunks(4)
@@ -201,7 +208,10 @@ fn figures_are_the_median_run_and_the_extremes() {
     let record = run(&request(&["bcrypt:10"], loads), &mut world);
     let load = &record.settings[0].loads[0];
     let cpu = load.cpu_ms;
-    assert_eq!((cpu.lowest.get(), cpu.median.get(), cpu.highest.get()), (10.0, 10.2, 10.4));
+    assert_eq!(
+        (cpu.lowest.get(), cpu.median.get(), cpu.highest.get()),
+        (10.0, 10.2, 10.4)
+    );
     let ceiling = record.settings[0].ceiling.as_ref().unwrap();
     assert_eq!((ceiling.clients, ceiling.cpu_ms), (2, cpu));
     assert!((ceiling.per_s.median.get() - CPUS / 0.0102).abs() < 0.05);
@@ -253,7 +263,10 @@ fn lanes_replace_p_and_leave_the_rest() {
     let rows = &record.settings[0].lanes;
     let settings: Vec<&str> = rows.iter().map(|l| l.setting.as_str()).collect();
     assert_eq!(settings, ["argon2id:m=256,t=2,p=1", "argon2id:m=256,t=2,p=2"]);
-    assert!(rows[0].p50_ms.median > rows[1].p50_ms.median, "wall falls while CPUs are free");
+    assert!(
+        rows[0].p50_ms.median > rows[1].p50_ms.median,
+        "wall falls while CPUs are free"
+    );
     assert_eq!(rows[0].cpu_ms, rows[1].cpu_ms, "CPU does not");
     assert_eq!((rows[0].lanes, rows[1].lanes, rows[1].load), (1, 2, "lanes"));
     assert!(record.settings[1].lanes.is_empty() && world.peaks.is_empty());
@@ -299,7 +312,12 @@ fn the_time_limit_keeps_what_was_measured() {
     assert!(world.clock <= limited.time_limit_s);
     assert!(!record.is_empty() && record.left_out.iter().all(|l| l.cause == "time"));
     let done: u32 = record.settings[0].loads.iter().map(|l| l.runs).sum();
-    let missing: u32 = record.left_out.iter().filter(|l| l.what != "peak memory").map(|l| l.runs).sum();
+    let missing: u32 = record
+        .left_out
+        .iter()
+        .filter(|l| l.what != "peak memory")
+        .map(|l| l.runs)
+        .sum();
     assert_eq!(done + missing, 7 * 3);
     assert!(record.caveats.iter().any(|c| c.code == "time-short"));
 }
@@ -355,7 +373,11 @@ fn what_will_run_is_said_with_its_time() {
     let mut heard = Heard::default();
     let mut world = World::default();
     bench::run(&request(&["bcrypt:10"], Loads::usual()), &mut world, &mut heard).unwrap();
-    assert!(heard.0[1].starts_with("bcrypt:10: alone, 10 at once, peak memory, 1 client, 2 clients"), "{heard:?}", heard = heard.0);
+    assert!(
+        heard.0[1].starts_with("bcrypt:10: alone, 10 at once, peak memory, 1 client, 2 clients"),
+        "{heard:?}",
+        heard = heard.0
+    );
     assert!(heard.0[2].starts_with("3 times all of this: about "), "{}", heard.0[2]);
     assert_eq!(heard.0.iter().filter(|h| h.starts_with("run ")).count(), 3);
 }
@@ -379,7 +401,11 @@ fn every_form_shows_every_row() {
         ..World::default()
     };
     let record = run(&request(&[ARGON, "bcrypt:10"], loads), &mut world);
-    let rows: Vec<&LoadRecord> = record.settings.iter().flat_map(|s| s.loads.iter().chain(&s.lanes)).collect();
+    let rows: Vec<&LoadRecord> = record
+        .settings
+        .iter()
+        .flat_map(|s| s.loads.iter().chain(&s.lanes))
+        .collect();
     let mut csv = csv::Reader::from_reader(text(Format::Csv, &record).into_bytes().leak() as &[u8]);
     assert_eq!(csv.headers().unwrap().iter().collect::<Vec<_>>(), COLUMNS);
     let lines: Vec<csv::StringRecord> = csv.records().map(Result::unwrap).collect();
