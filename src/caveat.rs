@@ -71,6 +71,8 @@ pub enum Caveat {
     TimeShort { left_out: String },
     /// More lanes than usable CPUs.
     LanesAboveCpus { lanes: u32, cpus: f64 },
+    /// The engine is not the library that will be deployed.
+    LibraryCost { library: String, ratio: (f64, f64) },
     /// bcrypt reads 72 bytes of a password.
     BcryptInputLimit,
     /// The recommendation lies under the family's floor, on request.
@@ -114,6 +116,7 @@ impl Caveat {
             Self::MemoryTight { .. } => "memory-tight",
             Self::TimeShort { .. } => "time-short",
             Self::LanesAboveCpus { .. } => "lanes-above-cpus",
+            Self::LibraryCost { .. } => "library-cost",
             Self::BcryptInputLimit => "bcrypt-input-limit",
             Self::BelowFloor { .. } => "below-floor",
             Self::StrengthExtrapolated { .. } => "strength-extrapolated",
@@ -205,6 +208,14 @@ impl Caveat {
             }
             Self::TimeShort { left_out } => format!("the time limit left no room for {left_out}"),
             Self::LanesAboveCpus { lanes, cpus } => format!("{lanes} lanes on {} usable CPUs", Short(*cpus)),
+            Self::LibraryCost {
+                library,
+                ratio: (low, high),
+            } => format!(
+                "measured with this program's engine: {library} took {} to {} times the CPU of it (docs/pages.md)",
+                Short(*low),
+                Short(*high),
+            ),
             Self::BcryptInputLimit => "bcrypt reads only the first 72 bytes of a password".into(),
             Self::BelowFloor { floor_ratio } => {
                 format!("this is {} times as strong as the family's floor", Short(*floor_ratio))
@@ -249,6 +260,9 @@ impl Caveat {
             Self::MemoryTight { .. } => "free memory or raise the limit, then repeat",
             Self::TimeShort { .. } => "raise --time-limit",
             Self::LanesAboveCpus { .. } => "use as many lanes as there are CPUs, or one: lanes never save CPU time",
+            Self::LibraryCost { .. } => {
+                "time one hash of this setting in your library, and pass what it takes beyond cpu_ms as --app-cpu-ms"
+            }
             Self::BcryptInputLimit => "refuse longer passwords, or hash them first with HMAC-SHA-256 and base64",
             Self::BelowFloor { .. } => "treat it as a stopgap: add CPUs or time, then measure again",
             Self::StrengthExtrapolated { .. } => "compare settings with it; do not take it as a measured cracking speed",

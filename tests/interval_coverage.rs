@@ -184,6 +184,13 @@ fn all_cases() -> Vec<Case> {
             ..case("the same, alone 0.7 unknown", cheap_alone, load, noise)
         });
         cases.push(Case {
+            model: Station {
+                alone_ratio: 0.8,
+                ..cheap_alone
+            },
+            ..case("the same, alone 0.7 taken for 0.8", cheap_alone, load, noise)
+        });
+        cases.push(Case {
             model: station(2),
             ..case("1.8 lanes taken for 1", two_lanes, load, noise)
         });

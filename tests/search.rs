@@ -199,6 +199,8 @@ fn request(budget: Budget, cpus: Cpus) -> Request {
             .to_vec(),
         bounds: Bounds::default(),
         effort: Effort::Full,
+        current: None,
+        explain: false,
         attacker: Attacker::builtin().clone(),
         fresh_from_kib: Some(FRESH_FROM_KIB),
         seed: 7,
@@ -330,6 +332,45 @@ fn the_same_seed_and_measurements_give_the_same_answer() {
     let once = run(budget(250.0, 20.0, 1024, None), two_cpus()).0;
     let again = run(budget(250.0, 20.0, 1024, None), two_cpus()).0;
     assert_eq!(once, again);
+}
+
+#[test]
+fn an_explanation_prices_the_next_step_and_other_budgets() {
+    let budget = budget(250.0, 20.0, 1024, None);
+    let mut asked = request(budget, two_cpus());
+    asked.explain = true;
+    asked.current = Some("argon2id:m=102400,t=2,p=8".parse().unwrap());
+    let mut world = World::new(two_cpus(), budget.app_cpu);
+    let outcome = recommend(&asked, &mut world, &mut Silent).unwrap();
+    let why = outcome.explanation.as_ref().unwrap();
+    assert!(why.next.as_ref().is_some_and(|n| !n.price.is_empty()), "{why:?}");
+    assert_eq!(why.what_if.len(), 8);
+    let strength = |change: &str| {
+        why.what_if
+            .iter()
+            .find(|w| w.change == change)
+            .unwrap_or_else(|| panic!("{change}: {why:?}"))
+            .strength
+    };
+    assert!(strength("peak 10/s") > 1.1 && strength("peak 40/s") < 0.9, "{why:?}");
+    assert!(strength("4 CPUs") > 1.1 && strength("1 CPUs") < 0.9, "{why:?}");
+    let current = outcome.candidates.iter().find(|c| c.name == "current").unwrap();
+    assert!(current.measured && !current.verdict.fits(), "{current:?}");
+}
+
+#[test]
+fn lanes_without_cpus_are_shown_and_never_picked() {
+    let cpus = Cpus {
+        affinity: 1,
+        quota: None,
+    };
+    let (outcome, _) = run(budget(1000.0, 1.0, 1024, None), cpus);
+    let wide = outcome.candidates.iter().find(|c| c.name == "rfc9106-second").unwrap();
+    assert!(
+        wide.verdict.reason().contains("argon2id:m=65536,t=3,p=1 is as strong"),
+        "{wide:?}"
+    );
+    assert_eq!(pick(&outcome).map(|p| p.setting.lanes()), Some(1));
 }
 
 fn budgets() -> impl Strategy<Value = Budget> {

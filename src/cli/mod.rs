@@ -228,6 +228,18 @@ struct Job {
     #[arg(long, value_name = "FORMAT", value_enum, help_heading = "Output")]
     format: Option<Format>,
 
+    /// Say why this setting: the price of the next step, and what other budgets would be answered
+    #[arg(long, help_heading = "Output")]
+    explain: bool,
+
+    /// The setting in use, as a setting or a stored hash; it is measured and judged as well
+    #[arg(long, value_name = "HASH|SETTING", help_heading = "Candidates")]
+    current: Option<String>,
+
+    /// Put the current setting beside the recommendation
+    #[arg(long, requires = "current", help_heading = "Output")]
+    compare: bool,
+
     /// Show where the time went
     #[arg(long, help_heading = "Output")]
     timings: bool,
@@ -278,7 +290,7 @@ mod tests {
     #[test]
     fn help_is_short_or_long() {
         let (short, long) = (help("-h"), help("--help"));
-        assert!(short.lines().count() < 50 && !short.contains("Examples:"), "{short}");
+        assert!(short.lines().count() < 70 && !short.contains("Examples:"), "{short}");
         assert!(long.contains("hashtune --budget-ms 250 --peak 20/s --mem 1GiB"));
         for heading in ["Budgets", "Your service", "Candidates", "The run", "Output"] {
             assert!(short.contains(heading) && long.contains(heading), "{heading}");

@@ -8,8 +8,9 @@ use hashtune::budget::Budget;
 use hashtune::caveat::Caveat;
 use hashtune::engine::Pages;
 use hashtune::export;
+use hashtune::hash_string;
 use hashtune::recommend::MAX_PASSES;
-use hashtune::setting::{Algorithm, Argon2id};
+use hashtune::setting::{self, Algorithm, Argon2id, Setting};
 use hashtune::units::{BadValue, Bytes, Millis, Rate, Seconds, Share};
 
 use super::{Floor, Format, Job};
@@ -44,6 +45,10 @@ pub struct Plan {
     pub cpus: Option<u32>,
     pub nice: bool,
     pub timings: bool,
+    pub explain: bool,
+    /// The setting in use.
+    pub current: Option<Setting>,
+    pub compare: bool,
     pub time_limit: Seconds,
     pub seed: u64,
     /// `None`: standard output.
@@ -142,6 +147,9 @@ impl Plan {
             cpus,
             nice: job.nice,
             timings: job.timings,
+            explain: job.explain,
+            current: job.current.as_deref().map(current).transpose()?,
+            compare: job.compare,
             time_limit,
             seed,
             output: job.output.clone(),
@@ -261,6 +269,28 @@ fn time_limit(text: &str) -> Result<Seconds, BadValue> {
     }
     let accepted = format!("{least}s to {most}s, such as 60s or 2min");
     Err(BadValue::new("--time-limit", text, "out of range", accepted))
+}
+
+/// A setting as it is typed, or the one of a stored hash.
+fn current(text: &str) -> Result<Setting, BadValue> {
+    let accepted = format!("a stored hash, or {}", setting::FORM);
+    let refused = |reason: String| BadValue::new("--current", text, reason, accepted.clone());
+    let as_typed = match text.parse() {
+        Ok(setting) => return Ok(setting),
+        Err(error) => error,
+    };
+    // Hashes are quoted from their end of the parameters on as little as can be: the input may hold a real one.
+    if !text.contains('$') && !text.starts_with('{') {
+        return Err(refused(as_typed.reason));
+    }
+    let hidden = |reason: String| BadValue::new("--current", "(a stored hash)", reason, accepted.clone());
+    let stored = hash_string::parse(text).map_err(|error| hidden(error.to_string()))?;
+    stored.setting.ok_or_else(|| {
+        hidden(format!(
+            "{} is not one of the families measured here",
+            stored.kdf.name()
+        ))
+    })
 }
 
 pub(super) fn count(name: &str, text: &str, most: u32) -> Result<u32, BadValue> {

@@ -72,6 +72,21 @@ pub fn run(plan: &Plan) -> Result<Outcome, Failure> {
                 caveats: &caveats,
             };
             publish(pick, &context, plan, terminal, output)?;
+            if let Some(why) = &found.explanation {
+                terminal.explanation(&pick.setting, why);
+            }
+            if plan.compare {
+                let beside = |setting| {
+                    found
+                        .candidates
+                        .iter()
+                        .position(|c| c.setting == setting)
+                        .map(|at| &rows[at])
+                };
+                if let (Some(now), Some(then)) = (plan.current.and_then(beside), beside(pick.setting)) {
+                    terminal.comparison(now, then);
+                }
+            }
             terminal.caveats(&doubts);
             Ok(Outcome::Done)
         }
@@ -160,6 +175,8 @@ fn request(
                 .map_or(0, |m| u32::try_from(m.0.div_ceil(1024)).unwrap_or(u32::MAX)),
             below_floor: plan.floor == Floor::None,
         },
+        current: plan.current,
+        explain: plan.explain,
         effort: if plan.quick { Effort::Quick } else { Effort::Full },
         attacker: attacker.clone(),
         fresh_from_kib: fresh_from_kib(engine),
@@ -187,6 +204,7 @@ fn row(candidate: &Candidate, answer: &Answer, budget: &Budget) -> Row {
     let held = workers.map(|w| Bytes(memory(&candidate.setting, w, budget).0 - budget.idle_memory.0));
     Row {
         name: candidate.name.clone(),
+        setting: candidate.setting,
         single: measured
             .map(|e| e.single_s)
             .or_else(|| assessment.map(|a| a.cost.alone_wall_s()))

@@ -6,11 +6,15 @@
 //! to provide them again. musl maps everything from 128 KiB; other allocators have rules of their own. Hence a probe.
 
 use std::alloc::{GlobalAlloc, Layout, System};
+#[cfg(target_env = "gnu")]
+use std::ffi::{CStr, c_char};
 use std::fs;
+use std::hint::black_box;
 use std::ptr;
 
 use rustix::mm::{Advice, madvise};
 
+use super::advice::Libc;
 use crate::units::Bytes;
 
 /// Largest size that is probed. No common C library keeps more.
@@ -81,6 +85,8 @@ fn third_faults(mib: u64) -> u64 {
         }
         // SAFETY: the layout's size is not zero.
         let memory = unsafe { System.alloc(layout) };
+        // The compiler knows `malloc` and `free`: it removes a pair whose memory nobody looks at, and the first round with it.
+        let memory = black_box(memory);
         if memory.is_null() {
             return u64::MAX; // what cannot be had cannot be kept
         }
@@ -102,6 +108,27 @@ fn minor_faults() -> u64 {
     // The command's name may hold spaces and brackets: count from the last bracket, which ends field 2.
     let rest = stat.rsplit_once(')').map_or("", |(_, rest)| rest);
     rest.split_whitespace().nth(7).and_then(|f| f.parse().ok()).unwrap_or(0)
+}
+
+/// The C library that this program runs with: the version found, not the one it was built for.
+#[cfg(target_env = "gnu")]
+pub fn libc() -> Libc {
+    unsafe extern "C" {
+        safe fn gnu_get_libc_version() -> *const c_char;
+    }
+    // SAFETY: gnu_get_libc_version(3) returns a static string that ends with a zero byte.
+    let version = unsafe { CStr::from_ptr(gnu_get_libc_version()) };
+    Libc::from_glibc_version(&version.to_string_lossy())
+}
+
+/// The C library that this program runs with.
+#[cfg(not(target_env = "gnu"))]
+pub const fn libc() -> Libc {
+    if cfg!(target_env = "musl") {
+        Libc::Musl
+    } else {
+        Libc::Other
+    }
 }
 
 #[cfg(test)]

@@ -3,6 +3,7 @@
 //! Everything that a service makes once (threads, kept memory) belongs to the slot and is made outside the timed part;
 //! everything that a service does for each login belongs to [`Slot::hash`].
 
+pub mod advice;
 pub mod cleanup;
 pub mod clock;
 mod malloc;
@@ -10,6 +11,7 @@ mod memory;
 mod native;
 pub mod worker;
 
+pub use malloc::libc;
 pub use native::Native;
 
 use std::fmt;

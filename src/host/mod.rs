@@ -1,6 +1,6 @@
 //! How many CPUs and how much memory this process may use, and which file decides it.
 //!
-//! [`probe`] reads cgroups (v1, v2 and hybrid), the affinity list and `/proc/meminfo` below a root. Nothing here
+//! [`probe()`] reads cgroups (v1, v2 and hybrid), the affinity list and `/proc/meminfo` below a root. Nothing here
 //! rounds: a quota of one and a half CPUs stays 1.5. The rules are in `docs/hosts.md`.
 
 mod counters;

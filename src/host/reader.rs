@@ -18,7 +18,7 @@ pub(super) enum Found {
     Unreadable(String),
 }
 
-/// What was seen at a path, for [`super::save`].
+/// What was seen at a path, for [`super::save()`].
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) enum Seen {
     Content(Vec<u8>),

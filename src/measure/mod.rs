@@ -10,6 +10,7 @@ mod memory;
 mod observer;
 mod runner;
 mod serve;
+mod tax;
 #[cfg(test)]
 mod testing;
 
@@ -18,6 +19,7 @@ pub use counters::{CounterReading, disturbance};
 pub use driver::{Conditions, run};
 pub use observer::{Observer, Silent};
 pub use runner::Runner;
+pub use tax::{PageTax, TaxPlan, page_tax};
 
 use crate::caveat::Caveat;
 use crate::setting::Setting;

@@ -1,6 +1,6 @@
 //! Named settings with their sources: what standards recommend and what frameworks do unless told otherwise.
 //!
-//! The data is in `profiles/*.toml`, compiled in. [`parse`] reads the same form from a user's own file.
+//! The data is in `profiles/*.toml`, compiled in. [`parse()`] reads the same form from a user's own file.
 
 mod parse;
 mod write;

@@ -1,4 +1,4 @@
-//! Writes presets in the form that [`super::parse`] reads.
+//! Writes presets in the form that [`super::parse()`] reads.
 
 use std::fmt::Write;
 

@@ -8,15 +8,17 @@
 //! Demands are *loaded* CPU seconds: what a hash costs with as many in flight as there are usable CPUs. One that runs
 //! with fewer beside it is cheaper, since memory bandwidth is shared.
 
+mod alone;
 mod interval;
 mod long_run;
 mod schedule;
 mod simulate;
 
+pub use alone::{fitted_alone_ratio, loaded_demands};
 pub use interval::{Interval, RESAMPLES, Run, interval};
 pub use long_run::{MAX_LOAD, long_run_quantile, smallest_workers};
 pub use schedule::{Schedule, choose_schedule};
-pub use simulate::{Served, latencies, loaded_demands, refused_by_bound, simulate};
+pub use simulate::{Served, latencies, refused_by_bound, simulate};
 
 /// A CPU limit that is a quota (CFS bandwidth control: `cpu.max`, `cpu.cfs_quota_us`).
 #[derive(Debug, Clone, Copy, PartialEq)]

@@ -240,24 +240,6 @@ impl<'a> Simulation<'a> {
     }
 }
 
-/// The hashes' demands in loaded CPU seconds, from the CPU seconds that they took in a run on this schedule.
-///
-/// A hash that ran while CPUs were idle took less than its demand. How much less is taken from simulations of the run:
-/// the demands are adjusted until the simulated hashes take what the real ones took.
-pub fn loaded_demands(station: &Station, arrivals: &[f64], cpu: &[f64]) -> Vec<f64> {
-    let mut demands = cpu.to_vec();
-    if station.alone_ratio >= 1.0 {
-        return demands;
-    }
-    for _ in 0..4 {
-        let served = simulate(station, arrivals, &demands);
-        for ((demand, served), cpu) in demands.iter_mut().zip(&served).zip(cpu) {
-            *demand *= cpu / served.hash_cpu;
-        }
-    }
-    demands
-}
-
 /// How many arrivals of a run a bound on the queue would have refused: those that find `max_in_flight + max_queued`
 /// logins in service or waiting. `ends[i]` is when the `i`-th arrival was finished, in seconds on the same clock.
 ///

@@ -6,9 +6,22 @@ use super::search::{self, Proposal};
 use super::session::Session;
 use super::{Answer, Candidate, Recommendation};
 use crate::caveat::Caveat;
-use crate::setting::{Algorithm, Setting};
+use crate::setting::{Algorithm, Argon2id, Setting};
 use crate::strength::{at_or_above_floor, floor_ratio};
+use crate::units::Short;
 use crate::verdict::{Limit, Verdict};
+
+/// CPU of argon2-cffi's wheel over this engine's, lowest and highest of four settings (`docs/pages.md`): it holds no AVX2 code.
+const ARGON2_CFFI: (f64, f64) = (1.16, 1.52);
+/// CPU of libxcrypt's bcrypt over this engine's, at cost 12 (`docs/pages.md`).
+const LIBXCRYPT: (f64, f64) = (0.89, 0.89);
+
+fn library_cost(library: &str, ratio: (f64, f64)) -> Caveat {
+    Caveat::LibraryCost {
+        library: library.to_owned(),
+        ratio,
+    }
+}
 
 impl Session<'_> {
     pub(super) fn margin(&self, evidence: &Evidence) -> f64 {
@@ -26,8 +39,12 @@ impl Session<'_> {
         if !at_or_above_floor(&proposal.setting) {
             self.keep_caveats(&[Caveat::BelowFloor { floor_ratio }]);
         }
-        if proposal.setting.algorithm() == Algorithm::Bcrypt {
-            self.keep_caveats(&[Caveat::BcryptInputLimit]);
+        match proposal.setting.algorithm() {
+            Algorithm::Argon2id => self.keep_caveats(&[library_cost("argon2-cffi's libargon2", ARGON2_CFFI)]),
+            Algorithm::Bcrypt => {
+                self.keep_caveats(&[library_cost("libxcrypt", LIBXCRYPT), Caveat::BcryptInputLimit]);
+            }
+            _ => {}
         }
         Recommendation {
             setting: proposal.setting,
@@ -60,6 +77,9 @@ impl Session<'_> {
         let asked = |s: &Setting| self.request.algorithms.contains(&s.algorithm());
         let mut named: Vec<(String, Setting)> =
             self.request.presets.iter().filter(|(_, s)| asked(s)).cloned().collect();
+        if let Some(current) = self.request.current {
+            named.push(("current".to_owned(), current));
+        }
         for (setting, _) in tuned {
             if !named.iter().any(|(_, s)| s == setting) {
                 named.push((format!("tuned {setting}"), *setting));
@@ -94,6 +114,9 @@ impl Session<'_> {
                 Some(a) if a.verdict.fits() && !self.allowed(&setting) => Verdict::Skipped {
                     why: "fits, but lies under the family's floor".into(),
                 },
+                Some(a) if a.verdict.fits() && setting.lanes() > self.most_lanes() => Verdict::Skipped {
+                    why: self.too_many_lanes(&setting),
+                },
                 Some(a) => a.verdict.clone(),
             }
         });
@@ -106,6 +129,25 @@ impl Session<'_> {
             guesses_per_s,
             verdict,
         }
+    }
+
+    /// Lanes that a recommendation may have.
+    fn most_lanes(&self) -> u32 {
+        (self.request.usable_cpus.floor() as u32).max(1)
+    }
+
+    /// A setting that fits, with lanes that have no CPUs to run on.
+    fn too_many_lanes(&self, setting: &Setting) -> String {
+        let fewer = match setting {
+            Setting::Argon2id(a) => Argon2id::new(a.memory_kib(), a.time_cost(), self.most_lanes()).ok(),
+            _ => None,
+        };
+        let equal = fewer.map_or_else(String::new, |a| format!(": {} is as strong", Setting::Argon2id(a)));
+        format!(
+            "fits, but {} lanes are more than the {} CPUs{equal}",
+            setting.lanes(),
+            Short(self.request.usable_cpus)
+        )
     }
 
     fn allowed(&self, setting: &Setting) -> bool {

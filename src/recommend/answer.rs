@@ -136,7 +136,7 @@ impl Session<'_> {
     }
 
     /// Measures a setting closely, and remembers it. Memory that turns out not to be free bounds what is proposed next.
-    fn measure_closely(&mut self, setting: &Setting) -> Result<(), MeasureError> {
+    pub(super) fn measure_closely(&mut self, setting: &Setting) -> Result<(), MeasureError> {
         self.stage(&format!("measuring {setting}"), 2.5);
         match self.measure_cost(setting, Depth::Close) {
             Ok(lone) => {

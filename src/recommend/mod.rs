@@ -4,6 +4,7 @@ mod account;
 mod answer;
 mod confirm;
 mod cost;
+mod explain;
 mod grid;
 mod plan;
 mod remedy;
@@ -13,6 +14,7 @@ mod simulated;
 
 pub use confirm::{Basis, Evidence, demands};
 pub use cost::CostModel;
+pub use explain::{Explanation, NextStep, WhatIf};
 pub use grid::MAX_PASSES;
 pub use plan::{AIM, Assessment, Planner};
 pub use remedy::Remedy;
@@ -43,6 +45,10 @@ pub struct Request {
     pub bounds: Bounds,
     /// How much to measure.
     pub effort: Effort,
+    /// The setting in use, to be judged beside.
+    pub current: Option<Setting>,
+    /// Whether to work out what other budgets would be answered.
+    pub explain: bool,
     /// Assumed attacker.
     pub attacker: Attacker,
     /// Smallest Argon2 memory, in KiB, that comes as fresh pages (`None`: all alike).
@@ -131,6 +137,8 @@ pub enum Answer {
 pub struct Outcome {
     /// The answer.
     pub answer: Answer,
+    /// Why, where it was asked for and a setting fits.
+    pub explanation: Option<Explanation>,
     /// Every candidate with its verdict.
     pub candidates: Vec<Candidate>,
     /// Doubts, one of a kind.

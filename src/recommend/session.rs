@@ -4,7 +4,7 @@ use super::confirm::lone_wall;
 use super::cost::{CostModel, calibration};
 use super::plan::Planner;
 use super::search;
-use super::{Effort, Outcome, Request};
+use super::{Answer, Effort, Explanation, Outcome, Request};
 use crate::caveat::Caveat;
 use crate::measure::{Load, Measure, MeasureError, Measurement, Observer};
 use crate::setting::{Algorithm, Setting};
@@ -58,11 +58,14 @@ pub fn recommend(
     };
     session.calibrate()?;
     let (answer, tuned) = session.answer()?;
+    session.measure_current()?;
+    let explanation = session.explained(&answer);
     let candidates = session.candidates(&tuned);
     let answer = session.with_runner_up(answer, &candidates);
     session.end_stage();
     Ok(Outcome {
         answer,
+        explanation,
         candidates,
         caveats: session.caveats,
         timings: session.timings,
@@ -113,6 +116,39 @@ impl Session<'_> {
         Ok(())
     }
 
+    /// The setting in use, as closely as the pick.
+    fn measure_current(&mut self) -> Result<(), MeasureError> {
+        let Some(current) = self.request.current else {
+            return Ok(());
+        };
+        if self.close.iter().any(|lone| lone.setting == current) || self.is_out_for_memory(&current) {
+            return Ok(());
+        }
+        match self.measure_closely(&current) {
+            Err(MeasureError::Time) => {
+                self.keep_caveats(&[Caveat::TimeShort {
+                    left_out: format!("measuring {current}"),
+                }]);
+                Ok(())
+            }
+            other => other,
+        }
+    }
+
+    /// Whether a setting is out for memory, so that it need not be run.
+    fn is_out_for_memory(&self, setting: &Setting) -> bool {
+        crate::verdict::memory_verdict(setting, 1, &self.request.budget).is_some()
+    }
+
+    fn explained(&mut self, answer: &Answer) -> Option<Explanation> {
+        let Answer::Fits(pick) = answer else { return None };
+        if !self.request.explain {
+            return None;
+        }
+        self.stage("working out other budgets", 3.0);
+        Some(self.explanation(pick))
+    }
+
     /// One setting for each lane count that may be proposed.
     fn lane_calibration(&self, algorithm: Algorithm) -> Vec<Setting> {
         if algorithm != Algorithm::Argon2id {
@@ -127,7 +163,7 @@ impl Session<'_> {
 
     fn calibrate_one(&mut self, setting: &Setting) -> Result<(), MeasureError> {
         // Where one hash in flight is over the memory budget the setting is out whatever it costs.
-        if crate::verdict::memory_verdict(setting, 1, &self.request.budget).is_some() {
+        if self.is_out_for_memory(setting) {
             return Ok(());
         }
         // Two fifths of the time are for learning costs; the rest is for the peak.

@@ -3,6 +3,7 @@
 use comfy_table::{CellAlignment, ColumnConstraint, ContentArrangement, LineStyle, Table, presets};
 use hashtune::budget::Budget;
 use hashtune::report::Outcome;
+use hashtune::setting::Setting;
 use hashtune::units::{Bytes, Millis, Short};
 
 use super::escaped;
@@ -13,6 +14,8 @@ use super::words::quantile;
 pub struct Row {
     /// A preset's name, or the setting.
     pub name: String,
+    /// The setting.
+    pub setting: Setting,
     /// One login on an idle service.
     pub single: Option<Millis>,
     /// The budget's quantile at the peak.

@@ -8,6 +8,7 @@
 //! - A failure to print is ignored: nobody is left to tell.
 
 mod candidates;
+mod explain;
 mod progress;
 mod words;
 
@@ -17,7 +18,9 @@ use std::io::{self, IsTerminal, Write};
 use anstyle::{AnsiColor, Style};
 use hashtune::bench;
 use hashtune::budget::Budget;
+use hashtune::recommend::Explanation;
 use hashtune::report::{Doubt, Report};
+use hashtune::setting::Setting;
 
 pub use candidates::Row;
 pub use progress::Progress;
@@ -61,6 +64,20 @@ impl Terminal {
     pub fn candidates(self, rows: &[Row], budget: &Budget, attacker: &str) {
         if !self.quiet {
             line(&candidates::render(rows, budget, attacker, width()));
+        }
+    }
+
+    /// Why this setting.
+    pub fn explanation(self, setting: &Setting, why: &Explanation) {
+        if !self.quiet {
+            explain::explanation(setting, why).iter().for_each(|text| line(text));
+        }
+    }
+
+    /// The setting in use beside the recommended one.
+    pub fn comparison(self, now: &Row, then: &Row) {
+        if !self.quiet {
+            line(&explain::comparison(now, then));
         }
     }
 

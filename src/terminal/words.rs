@@ -154,6 +154,7 @@ mod tests {
     fn rows() -> Vec<Row> {
         let row = |name: &str, verdict, reason: &str| Row {
             name: name.into(),
+            setting: "argon2id:m=47104,t=2,p=1".parse().unwrap(),
             single: Some(Millis(44.0)),
             latency: Some(Millis(131.2)),
             predicted: false,
