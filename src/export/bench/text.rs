@@ -95,7 +95,7 @@ fn settings(record: &Record) -> Option<Titled> {
         "ceiling/s".into(),
         "reached, %".into(),
     ]);
-    let mut table = table(header);
+    let mut rows: Vec<Vec<String>> = Vec::new();
     for setting in record.settings.iter().filter(|s| !s.loads.is_empty()) {
         let median = |load: &str, n: u32| {
             let found = setting.loads.iter().find(|l| l.load == load && l.in_flight == n);
@@ -111,12 +111,25 @@ fn settings(record: &Record) -> Option<Titled> {
             or_dash(ceiling.map(|c| spread(&c.per_s, 1.0))),
             or_dash(ceiling.map(|c| spread(&c.reached, 100.0))),
         ]);
-        table.add_row(row);
+        rows.push(row);
     }
     finished(
         "per setting: latency is the median login's; ceiling is CPUs / CPU a login, where most logins were served",
-        table,
+        known(&header, &rows),
     )
+}
+
+/// The table without the columns of which nothing is known.
+fn known(header: &[String], rows: &[Vec<String>]) -> Table {
+    let kept: Vec<usize> = (0..header.len())
+        .filter(|at| rows.iter().any(|row| row[*at] != DASH))
+        .collect();
+    let only = |cells: &[String]| -> Vec<String> { kept.iter().map(|at| cells[*at].clone()).collect() };
+    let mut table = table(only(header));
+    for row in rows {
+        table.add_row(only(row));
+    }
+    table
 }
 
 fn label(setting: &SettingRecord) -> String {
@@ -171,6 +184,7 @@ fn open(record: &Record) -> Option<Titled> {
         "long-run p95, ms",
         "p99, ms",
         "max, ms",
+        "CPU, ms",
         "late",
     ];
     let mut table = table(header.map(String::from).into());
@@ -189,6 +203,7 @@ fn open(record: &Record) -> Option<Titled> {
             long_run.unwrap_or_else(|| "does not settle".into()),
             spread(&load.p99_ms, 1.0),
             spread(&load.max_ms, 1.0),
+            spread(&load.cpu_ms, 1.0),
             load.late_starts.to_string(),
         ]);
     }
