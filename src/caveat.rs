@@ -47,6 +47,10 @@ pub enum Caveat {
     StolenTime { share: f64 },
     /// Other processes used CPU time while measuring.
     BusyHost { cpus: f64 },
+    /// Tasks waited for memory while measuring (pressure stall information).
+    MemoryPressure { share: f64 },
+    /// The CPUs' clock differs between measurements.
+    FrequencyChanged { from_mhz: f64, to_mhz: f64 },
     /// The load average was high before measuring began.
     LoadedBefore { load: f64, cpus: f64 },
     /// Two measurements of the same thing disagree.
@@ -104,6 +108,8 @@ impl Caveat {
             Self::CpuThrottled { .. } => "cpu-throttled",
             Self::StolenTime { .. } => "stolen-time",
             Self::BusyHost { .. } => "busy-host",
+            Self::MemoryPressure { .. } => "memory-pressure",
+            Self::FrequencyChanged { .. } => "frequency-changed",
             Self::LoadedBefore { .. } => "loaded-before",
             Self::Noisy { .. } => "noisy",
             Self::WideInterval { .. } => "wide-interval",
@@ -175,6 +181,16 @@ impl Caveat {
             }
             Self::StolenTime { share } => format!("the hypervisor took {} % of the CPU time", Short(share * 100.0)),
             Self::BusyHost { cpus } => format!("other processes used {} CPUs meanwhile", Short(*cpus)),
+            Self::MemoryPressure { share } => {
+                format!("tasks waited for memory in {} % of the time", Short(share * 100.0))
+            }
+            Self::FrequencyChanged { from_mhz, to_mhz } => {
+                format!(
+                    "the CPUs ran at {} MHz in one measurement and at {} MHz in another",
+                    Short(*from_mhz),
+                    Short(*to_mhz)
+                )
+            }
             Self::LoadedBefore { load, cpus } => {
                 format!(
                     "the load average was {} on {} CPUs before the run",
@@ -251,6 +267,8 @@ impl Caveat {
             Self::StolenTime { .. } => "repeat on a quiet or dedicated host",
             Self::BusyHost { .. } => "stop the other load, or repeat when the host is idle",
             Self::LoadedBefore { .. } => "repeat when the host is idle",
+            Self::MemoryPressure { .. } => "free memory, or lower --mem, and repeat",
+            Self::FrequencyChanged { .. } => "fix the frequency (governor performance, no turbo), or repeat when the host is warm",
             Self::Noisy { .. } | Self::WideInterval { .. } => "repeat on an idle host, or raise --time-limit",
             Self::TooFewArrivals { .. } => "raise --time-limit",
             Self::GeneratorLate { .. } | Self::GeneratorCpu { .. } => "repeat on an idle host",

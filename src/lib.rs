@@ -4,6 +4,7 @@
 //! Its modules are layers: each may use only those above it in the list below (`tests/layers.rs` holds this).
 
 pub mod arrivals;
+pub mod bench;
 pub mod budget;
 pub mod caveat;
 pub mod engine;

@@ -4,7 +4,7 @@ use std::fs;
 use std::path::{Path, PathBuf};
 
 /// The layers, lowest first. `units` uses nothing; `export` may use all.
-const LAYERS: [&str; 18] = [
+const LAYERS: [&str; 19] = [
     "units",
     "caveat",
     "stats",
@@ -22,6 +22,7 @@ const LAYERS: [&str; 18] = [
     "verdict",
     "recommend",
     "report",
+    "bench",
     "export",
 ];
 /// Modules of the binary: they see the library from outside.

@@ -1,5 +1,6 @@
 //! The command line. Parsing is pure: it touches no file, no clock and no host, and ends in a [`Plan`].
 
+mod bench;
 mod plan;
 mod refusal;
 
@@ -8,6 +9,7 @@ use std::path::PathBuf;
 
 use clap::{Parser, Subcommand, ValueEnum};
 
+pub use bench::{BenchArgs, BenchPlan};
 pub use plan::{Assumed, Plan, Profile};
 
 use crate::command::presets::PresetsArgs;
@@ -84,6 +86,8 @@ pub enum Command {
     Probe(ProbeArgs),
     /// List the presets with their sources
     Presets(PresetsArgs),
+    /// Measure settings under loads, and print the figures
+    Bench(Box<BenchArgs>),
     /// Explain what an attacker gets against a setting
     Strength(StrengthArgs),
     /// Hash on request; started by hashtune itself

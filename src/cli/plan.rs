@@ -211,7 +211,7 @@ impl Plan {
 }
 
 /// Parses a quantity; a refusal names the flag.
-fn flag<T: FromStr<Err = BadValue>>(name: &str, text: &str) -> Result<T, BadValue> {
+pub(super) fn flag<T: FromStr<Err = BadValue>>(name: &str, text: &str) -> Result<T, BadValue> {
     text.parse().map_err(|bad| BadValue {
         what: name.to_owned(),
         ..bad
@@ -293,12 +293,12 @@ fn current(text: &str) -> Result<Setting, BadValue> {
     })
 }
 
-fn count(name: &str, text: &str, most: u32) -> Result<u32, BadValue> {
+pub(super) fn count(name: &str, text: &str, most: u32) -> Result<u32, BadValue> {
     let count = whole(name, text, 1, most.into())?;
     Ok(u32::try_from(count).unwrap_or(most))
 }
 
-fn whole(name: &str, text: &str, least: u64, most: u64) -> Result<u64, BadValue> {
+pub(super) fn whole(name: &str, text: &str, least: u64, most: u64) -> Result<u64, BadValue> {
     let bad = |reason: String| BadValue::new(name, text, reason, format!("a whole number from {least} to {most}"));
     match text.trim().parse::<u64>() {
         Ok(n) if n < least => Err(bad(format!("below {least}"))),

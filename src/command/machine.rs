@@ -10,8 +10,7 @@ use hashtune::engine::worker::Program;
 use hashtune::host::{CpuCounters, Host};
 use hashtune::measure::{CounterReading, Runner};
 use hashtune::queue::{Cpus, Quota};
-use hashtune::recommend::Request;
-use hashtune::units::{BadValue, Bytes, Seconds};
+use hashtune::units::{BadValue, Bytes, Millis, Seconds};
 use rustix::process;
 use rustix::thread::{self, CpuSet};
 
@@ -79,13 +78,13 @@ pub fn default_memory(host: &Host) -> Option<(Bytes, &'static str)> {
     Some((available.scaled(0.5), "half of the available memory"))
 }
 
-/// Measures on this machine within the request's time.
-pub fn runner(engine: Arc<Native>, host: &Host, request: &Request) -> Runner {
+/// Measures on this machine until `time_limit_s` from now, which may be infinite.
+pub fn runner(engine: Arc<Native>, host: &Host, usable_cpus: f64, app_cpu: Millis, time_limit_s: f64) -> Runner {
     let (for_memory, for_counters) = (host.clone(), host.clone());
     let pages = engine.pages();
-    let runner = Runner::new(engine, request.usable_cpus)
-        .app_cpu(request.budget.app_cpu)
-        .deadline(Seconds(request.time_limit_s))
+    let runner = Runner::new(engine, usable_cpus)
+        .app_cpu(app_cpu)
+        .deadline(Seconds(time_limit_s))
         .free_memory(move || free_memory(&for_memory))
         .counters(move || counters(&for_counters));
     match env::current_exe() {
@@ -121,6 +120,8 @@ fn counters(host: &Host) -> CounterReading {
         throttled_s: throttle.seconds,
         steal_s: seconds(jiffies.steal),
         busy_s: seconds(jiffies.busy),
+        memory_stall_s: now.memory_pressure.map_or(0.0, |p| p.some_us as f64 / 1e6),
+        mhz: now.mhz.unwrap_or(0.0),
         cpus: host.online_cpus.unwrap_or(0),
     }
 }

@@ -1,5 +1,6 @@
 //! What the program does, one file a subcommand. A command computes; `terminal` prints, `output` writes.
 
+mod bench;
 mod machine;
 pub mod presets;
 pub mod probe;
@@ -53,6 +54,7 @@ pub fn run(request: Request) -> Result<Outcome, Failure> {
         Request::Part(Command::Worker) => worker(),
         Request::Part(Command::Probe(args)) => part(|out| probe::run(&args, out)),
         Request::Part(Command::Presets(args)) => part(|out| presets::run(&args, out)),
+        Request::Part(Command::Bench(args)) => bench::run(&args.plan()?),
         Request::Part(Command::Strength(args)) => part(|out| strength::run(&args, out)),
     }
 }

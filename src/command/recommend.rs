@@ -40,7 +40,8 @@ pub fn run(plan: &Plan) -> Result<Outcome, Failure> {
     let engine: Arc<Native> = Arc::new(Native::new(plan.pages));
     let request = request(plan, budget, &host, presets, &attacker, &engine);
     caveats.extend(machine::loaded_before(&host, request.usable_cpus));
-    let mut runner = machine::runner(engine.clone(), &host, &request);
+    let (cpus, limit_s) = (request.usable_cpus, request.time_limit_s);
+    let mut runner = machine::runner(engine.clone(), &host, cpus, budget.app_cpu, limit_s);
     let _cleanup = interrupt::on_exit(cleanup::release_all);
     let mut progress = terminal.progress();
     let found = recommend(&request, &mut runner, &mut progress);

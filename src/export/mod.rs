@@ -1,5 +1,6 @@
 //! A report as text. Exporters are functions of a report and a writer; they decide nothing.
 
+pub mod bench;
 pub mod json;
 pub mod toml;
 

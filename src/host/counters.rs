@@ -48,8 +48,20 @@ pub struct CpuCounters {
     pub cpu_pressure: Option<Pressure>,
     /// Waiting for memory, likewise.
     pub memory_pressure: Option<Pressure>,
+    /// Mean clock of the online CPUs now, in MHz, where the kernel says (`scaling_cur_freq`).
+    pub mhz: Option<f64>,
     /// Load average over a minute, at the time of the (later) reading.
     pub load: Option<f64>,
+}
+
+/// Mean of the CPUs' clocks in MHz. The files hold kHz.
+fn mhz(reader: &Reader, online: u32) -> Option<f64> {
+    let khz = |cpu: u32| {
+        let text = reader.content(format!("sys/devices/system/cpu/cpu{cpu}/cpufreq/scaling_cur_freq"))?;
+        std::str::from_utf8(&text).ok()?.trim().parse::<f64>().ok()
+    };
+    let clocks: Vec<f64> = (0..online).filter_map(khz).collect();
+    (!clocks.is_empty()).then(|| clocks.iter().sum::<f64>() / clocks.len() as f64 / 1e3)
 }
 
 impl CpuCounters {
@@ -67,6 +79,7 @@ impl CpuCounters {
             jiffies: reader.content("proc/stat").and_then(|text| jiffies(&text)),
             cpu_pressure: pressure_of(&reader, cpu, "cpu"),
             memory_pressure: pressure_of(&reader, host.memory_cgroup.as_ref(), "memory"),
+            mhz: mhz(&reader, host.online_cpus.unwrap_or(0)),
             load: machine::load_average(&reader).map(|load| load[0]),
         }
     }
@@ -90,6 +103,7 @@ impl CpuCounters {
                 .memory_pressure
                 .zip(earlier.memory_pressure)
                 .map(|(now, then)| now.since(then)),
+            mhz: self.mhz,
             load: self.load,
         }
     }

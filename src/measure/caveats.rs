@@ -13,6 +13,8 @@ pub struct Thresholds {
     pub stolen: f64,
     /// CPUs that other processes may use.
     pub others_cpus: f64,
+    /// Share of the time that tasks may wait for memory.
+    pub memory_stall: f64,
     /// Latest start on an idle worker (99th percentile), in seconds ...
     pub late_s: f64,
     /// ... or as a share of the median latency, whichever is more.
@@ -32,6 +34,7 @@ impl Thresholds {
             cpus,
             stolen: 0.01,
             others_cpus: 0.05,
+            memory_stall: 0.01,
             late_s: 0.002,
             late_share: 0.02,
             generator: 0.01,
@@ -47,6 +50,7 @@ pub fn caveats(m: &Measurement, t: &Thresholds) -> Vec<Caveat> {
         throttled(m),
         stolen(m, t),
         busy(m, t),
+        memory_pressure(m, t),
         arrivals(m),
         late(m, t),
         generator_cpu(m, t),
@@ -72,6 +76,23 @@ fn stolen(m: &Measurement, t: &Thresholds) -> Option<Caveat> {
 fn busy(m: &Measurement, t: &Thresholds) -> Option<Caveat> {
     let cpus = m.disturbance.others_cpus;
     (cpus > t.others_cpus && cpus * m.wall_s > t.ticks_s).then_some(Caveat::BusyHost { cpus })
+}
+
+fn memory_pressure(m: &Measurement, t: &Thresholds) -> Option<Caveat> {
+    let share = m.disturbance.memory_stall;
+    (share > t.memory_stall).then_some(Caveat::MemoryPressure { share })
+}
+
+/// Relative difference of the CPUs' clock between two measurements that is worth a word.
+const CLOCK_DRIFT: f64 = 0.05;
+
+/// A clock that is not what it was at the end of an earlier measurement. Both in MHz; 0 is unknown.
+pub(super) fn frequency(earlier: f64, now: f64) -> Option<Caveat> {
+    let known = earlier > 0.0 && now > 0.0;
+    (known && (now / earlier - 1.0).abs() > CLOCK_DRIFT).then_some(Caveat::FrequencyChanged {
+        from_mhz: earlier,
+        to_mhz: now,
+    })
 }
 
 fn arrivals(m: &Measurement) -> Option<Caveat> {
@@ -199,6 +220,11 @@ mod tests {
         let mut m = steady(100);
         m.disturbance.others_cpus = 0.2;
         assert_eq!(codes(&m), ["busy-host"]);
+        let mut m = steady(100);
+        m.disturbance.memory_stall = 0.02;
+        assert_eq!(codes(&m), ["memory-pressure"]);
+        let mut m = steady(100);
+        m.disturbance.others_cpus = 0.2;
         // One tick in a short run is no company.
         m.wall_s = 0.1;
         assert!(codes(&m).is_empty());

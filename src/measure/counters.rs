@@ -16,6 +16,10 @@ pub struct CounterReading {
     /// CPU seconds that all processes used, this one among them (`user`, `nice`, `system`, `irq` and `softirq` of
     /// `/proc/stat`, all CPUs; guest time is part of `user`).
     pub busy_s: f64,
+    /// Seconds in which some task waited for memory (`some` of `memory.pressure` or `/proc/pressure/memory`).
+    pub memory_stall_s: f64,
+    /// The CPUs' mean clock now, in MHz (`scaling_cur_freq`); 0 when unknown.
+    pub mhz: f64,
     /// CPUs that `/proc/stat` counts over (its `cpuN` lines); 0 when unknown.
     pub cpus: u32,
 }
@@ -31,6 +35,8 @@ pub fn disturbance(before: &CounterReading, after: &CounterReading, wall_s: f64,
         throttled_periods: after.throttled.saturating_sub(before.throttled),
         throttled_s: (after.throttled_s - before.throttled_s).max(0.0),
         stolen: share(after.steal_s - before.steal_s, wall_s * f64::from(after.cpus)),
+        memory_stall: share(after.memory_stall_s - before.memory_stall_s, wall_s),
+        mhz: after.mhz,
         others_cpus: if known { share(others_s, wall_s) } else { 0.0 },
     }
 }
@@ -47,6 +53,8 @@ mod tests {
             throttled_s: 0.5,
             steal_s: 3.0,
             busy_s: 100.0,
+            memory_stall_s: 0.0,
+            mhz: 0.0,
             cpus: 4,
         };
         let after = CounterReading {
@@ -55,6 +63,8 @@ mod tests {
             throttled_s: 0.75,
             steal_s: 3.4,
             busy_s: 105.0,
+            memory_stall_s: 0.0,
+            mhz: 0.0,
             cpus: 4,
         };
         let d = disturbance(&before, &after, 2.0, 4.0);

@@ -96,6 +96,10 @@ pub struct Disturbance {
     pub stolen: f64,
     /// CPUs kept busy by other processes.
     pub others_cpus: f64,
+    /// Share of the time in which some task waited for memory.
+    pub memory_stall: f64,
+    /// The CPUs' clock right after the load, in MHz; 0 when the kernel does not say.
+    pub mhz: f64,
 }
 
 /// Setting + load + engine + samples + doubts.

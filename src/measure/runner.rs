@@ -3,6 +3,7 @@
 use std::sync::Arc;
 use std::time::Duration;
 
+use super::caveats::frequency;
 use super::{
     Conditions, CounterReading, Load, Measure, MeasureError, Measurement, PeakMemory, Thresholds, memory, run,
 };
@@ -23,6 +24,8 @@ pub struct Runner {
     free_memory: Box<dyn FnMut() -> Bytes + Send>,
     counters: Box<dyn FnMut() -> CounterReading + Send>,
     worker: Option<Program>,
+    /// The CPUs' clock after the first measurement, in MHz.
+    mhz: f64,
 }
 
 impl Runner {
@@ -37,6 +40,7 @@ impl Runner {
             free_memory: Box::new(|| Bytes(u64::MAX)),
             counters: Box::new(CounterReading::default),
             worker: None,
+            mhz: 0.0,
         }
     }
 
@@ -96,7 +100,12 @@ impl Measure for Runner {
             free_memory: &mut self.free_memory,
             counters: &mut self.counters,
         };
-        run(self.engine.as_ref(), setting, load, &mut conditions)
+        let mut measured = run(self.engine.as_ref(), setting, load, &mut conditions)?;
+        measured.caveats.extend(frequency(self.mhz, measured.disturbance.mhz));
+        if self.mhz == 0.0 {
+            self.mhz = measured.disturbance.mhz;
+        }
+        Ok(measured)
     }
 
     fn peak_memory(&mut self, setting: &Setting, workers: u32) -> Result<PeakMemory, MeasureError> {
@@ -154,6 +163,22 @@ mod tests {
         assert!(open_ended.elapsed_s() > 0.0);
         let mut late = runner().deadline(Seconds(0.0));
         assert_eq!(late.measure(&any_setting(), &single), Err(MeasureError::Time));
+    }
+
+    #[test]
+    fn a_clock_that_changes_between_measurements_is_a_doubt() {
+        let mut clocks = [3000.0, 3000.0, 3000.0, 2400.0].into_iter();
+        let reading = move || CounterReading {
+            mhz: clocks.next().unwrap_or(0.0),
+            ..CounterReading::default()
+        };
+        let mut runner = runner().counters(reading);
+        let mut codes = || -> Vec<&str> {
+            let measured = runner.measure(&any_setting(), &Load::Single { hashes: 1 }).unwrap();
+            measured.caveats.iter().map(Caveat::code).collect()
+        };
+        assert!(!codes().contains(&"frequency-changed"));
+        assert!(codes().contains(&"frequency-changed"));
     }
 
     #[test]

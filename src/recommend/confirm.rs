@@ -305,7 +305,7 @@ pub(super) fn out_of_time(what: &str) -> Confirmed {
 /// CPU seconds of each hash, in order: the spread is the hashes', the mean is `mean_s`.
 ///
 /// One-lane hashes have their own thread's clock. With lanes only the wall time of lone hashes tells the spread.
-pub(super) fn demands(run: &Measurement, mean_s: f64) -> Vec<f64> {
+pub fn demands(run: &Measurement, mean_s: f64) -> Vec<f64> {
     let own: Vec<f64> = if run.setting.lanes() == 1 {
         run.samples.iter().map(|s| s.thread_cpu).collect()
     } else if matches!(run.load, Load::Single { .. }) {

@@ -54,7 +54,7 @@ impl Report {
                 guesses_per_s: Figure::rounded(pick.guesses_per_s)?,
                 floor_ratio: Figure::rounded(pick.floor_ratio)?,
             },
-            host: host_record(context)?,
+            host: HostRecord::new(context.host, context.usable_cpus)?,
             binding: Binding {
                 limit: pick.binding.map_or(Limit::None, Limit::from),
             },
@@ -102,15 +102,20 @@ fn measured(evidence: &Evidence, context: &Context) -> Result<Measured, NotFinit
     })
 }
 
-fn host_record(context: &Context) -> Result<HostRecord, NotFinite> {
-    let machine = &context.host.machine;
-    let unknown = || "unknown".to_owned();
-    Ok(HostRecord {
-        cpu_model: machine.cpu_model.clone().unwrap_or_else(unknown),
-        usable_cpus: Figure::exact(context.usable_cpus)?,
-        usable_memory_bytes: context.host.usable_memory.unwrap_or_default().0,
-        kernel: machine.kernel.clone().unwrap_or_else(unknown),
-    })
+impl HostRecord {
+    /// The host, with the usable CPUs that the formulas used.
+    ///
+    /// # Errors
+    /// When the CPUs are no number.
+    pub fn new(host: &Host, usable_cpus: f64) -> Result<Self, NotFinite> {
+        let unknown = || "unknown".to_owned();
+        Ok(Self {
+            cpu_model: host.machine.cpu_model.clone().unwrap_or_else(unknown),
+            usable_cpus: Figure::exact(usable_cpus)?,
+            usable_memory_bytes: host.usable_memory.unwrap_or_default().0,
+            kernel: host.machine.kernel.clone().unwrap_or_else(unknown),
+        })
+    }
 }
 
 impl From<verdict::Limit> for Limit {
@@ -160,6 +165,17 @@ impl From<&Candidate> for Considered {
             name: candidate.name.clone(),
             verdict: Outcome::from(&candidate.verdict),
             reason: candidate.verdict.reason(),
+        }
+    }
+}
+
+impl From<Pages> for engine::Pages {
+    fn from(pages: Pages) -> Self {
+        match pages {
+            Pages::Deployed => Self::Deployed,
+            Pages::Fresh => Self::Fresh,
+            Pages::Huge => Self::Huge,
+            Pages::Reused => Self::Reused,
         }
     }
 }

@@ -16,6 +16,7 @@ use std::fmt::Display;
 use std::io::{self, IsTerminal, Write};
 
 use anstyle::{AnsiColor, Style};
+use hashtune::bench;
 use hashtune::budget::Budget;
 use hashtune::recommend::Explanation;
 use hashtune::report::{Doubt, Report};
@@ -106,6 +107,17 @@ impl Terminal {
         labelled("recommended", RESULT, &lines[0]);
         for text in &lines[1..] {
             line(&format!("  {}", escaped(text)));
+        }
+    }
+
+    /// The doubts of a benchmark: one line a kind, with where it was seen first and how often.
+    pub fn disturbances(self, doubts: &[bench::Doubt]) {
+        if self.quiet {
+            return;
+        }
+        for (text, remedy) in words::disturbances(doubts) {
+            labelled("caveat", CAVEAT, text);
+            labelled("hint", HINT, remedy);
         }
     }
 

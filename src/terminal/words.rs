@@ -1,5 +1,6 @@
 //! Sentences for people, made from the record.
 
+use hashtune::bench::Doubt;
 use hashtune::report::{Basis, Hash, Limit, Report};
 use hashtune::units::{Bytes, Rate, Share, Short};
 
@@ -20,6 +21,31 @@ pub struct Beside<'a> {
     pub by_parameters: Bytes,
     /// Arrivals that the queue bound would have refused.
     pub refused: usize,
+}
+
+/// One text and remedy a code, in the order of appearance.
+pub(super) fn disturbances(doubts: &[Doubt]) -> Vec<(String, String)> {
+    let mut codes: Vec<&str> = Vec::new();
+    for doubt in doubts {
+        if !codes.contains(&doubt.code) {
+            codes.push(doubt.code);
+        }
+    }
+    let line = |code: &str| {
+        let mut alike = doubts.iter().filter(|d| d.code == code);
+        let first = alike.next()?;
+        let place = match (&first.name, &first.what, first.run) {
+            (Some(name), Some(what), Some(run)) => format!("{name}, {what}, run {run}: "),
+            (Some(name), Some(what), None) => format!("{name}, {what}: "),
+            _ => String::new(),
+        };
+        let more = match alike.count() {
+            0 => String::new(),
+            n => format!(", and {n} more of this kind"),
+        };
+        Some((format!("{place}{} ({code}{more})", first.text), first.remedy.clone()))
+    };
+    codes.into_iter().filter_map(line).collect()
 }
 
 /// `p95` for 0.95.
