@@ -5,7 +5,7 @@ use std::sync::Arc;
 use hashtune::engine::advice::{HashThreads, PageFacts, Thp, advise};
 use hashtune::engine::{Native, Pages, libc};
 use hashtune::host::Host;
-use hashtune::measure::{Load, Measure, MeasureError, PageTax, TaxPlan, page_tax};
+use hashtune::measure::{Load, Measure, MeasureError, PageTax, Runner, TaxPlan, page_tax};
 use hashtune::recommend::{Planner, Recommendation, Request};
 use hashtune::setting::Setting;
 use hashtune::units::{Millis, Share};
@@ -28,14 +28,12 @@ pub fn account(pick: &Recommendation, request: &Request, host: &Host) -> Result<
     if !fresh {
         return Ok(Vec::new());
     }
-    let mut bounded = request.clone();
-    bounded.time_limit_s = SECONDS;
     let plan = TaxPlan {
         deployed_is: Some(Pages::Fresh),
         ..TaxPlan::new(request.usable_cpus)
     };
     let measured = page_tax(&pick.setting, &plan, |pages, setting, load| {
-        machine::runner(Arc::new(Native::new(pages)), host, &bounded).measure(setting, load)
+        runner(pages, request, host).measure(setting, load)
     })?;
     let Some(tax) = measured else { return Ok(Vec::new()) };
     let share = |s: Share| format!("{:.0} %", s.0 * 100.0);
@@ -52,6 +50,11 @@ pub fn account(pick: &Recommendation, request: &Request, host: &Host) -> Result<
         lines.extend(afforded(&tax, pick, request, host)?);
     }
     Ok(lines)
+}
+
+fn runner(pages: Pages, request: &Request, host: &Host) -> Runner {
+    let engine = Arc::new(Native::new(pages));
+    machine::runner(engine, host, request.usable_cpus, request.budget.app_cpu, SECONDS)
 }
 
 fn facts(pick: &Recommendation, request: &Request, host: &Host, tax: &PageTax) -> PageFacts {
@@ -86,9 +89,7 @@ fn afforded(
     let Some(stronger) = tax.huge_share().and_then(|saves| tax.affords(saves)) else {
         return Ok(None);
     };
-    let mut bounded = request.clone();
-    bounded.time_limit_s = SECONDS;
-    let mut runner = machine::runner(Arc::new(Native::new(Pages::Huge)), host, &bounded);
+    let mut runner = runner(Pages::Huge, request, host);
     let cost = cost(&mut runner, &stronger, request)?;
     let mut planner = Planner::new(request.budget, request.usable_cpus, request.cpus);
     let seen = planner.assess(&stronger, &cost);
