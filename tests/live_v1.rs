@@ -77,6 +77,20 @@ fn report(test: &str, outcome: &Outcome, more: &str) {
     say(&format!("{test}: {seconds:.1} s, {encoded}{more}"));
 }
 
+/// A whole job. On a noisy host the honest answer can be that the measurements do not tell: then once more, and once again.
+fn until_told(test: &str, run: &Run) -> Outcome {
+    for _ in 0..2 {
+        let outcome = run.finish();
+        if outcome.code() != 2 || !outcome.stderr.contains("error: could not tell") {
+            return outcome;
+        }
+        outcome.assert_clean(2);
+        let error = outcome.stderr.lines().find(|l| l.starts_with("error: "));
+        say(&format!("{test}: once more: {}", error.unwrap_or_default()));
+    }
+    run.finish()
+}
+
 fn file_below_root(dir: &Path, name: &str) -> String {
     dir.join(name).strip_prefix("/").unwrap().to_str().unwrap().to_owned()
 }
@@ -141,7 +155,7 @@ fn recommendation_in(limit: u64) {
     let Some((cpu, memory)) = groups(&test, make) else {
         return;
     };
-    let outcome = Run::new(JOB).within(&cpu).within(&memory).finish();
+    let outcome = until_told(&test, &Run::new(JOB).within(&cpu).within(&memory));
     let (kills, hits) = memory.kills_and_hits();
     let peak = memory.peak() / MIB;
     let throttled = cpu.throttled();
@@ -171,7 +185,7 @@ fn recommendation_on_one_cpu() {
         return;
     }
     let run = Run::new("--budget-ms 400 --peak 2/s --algorithm bcrypt --mem 1GiB");
-    let outcome = run.under("taskset -c 0").finish();
+    let outcome = until_told("recommendation under taskset", &run.under("taskset -c 0"));
     report("recommendation under taskset", &outcome, "");
     outcome.assert_clean(0);
     assert_eq!(outcome.toml()["host"]["usable_cpus"].as_float(), Some(1.0));
@@ -215,11 +229,12 @@ fn an_ordinary_user_needs_no_writable_cgroup() {
     let Some((cpu, memory)) = groups("run as an ordinary user", make) else {
         return;
     };
-    let run = |args: &str| Run::new(args).within(&cpu).within(&memory).as_nobody().finish();
-    let outcome = run("probe --format json");
+    let run = |args: &str| Run::new(args).within(&cpu).within(&memory).by_nobody();
+    let outcome = run("probe --format json").finish();
     outcome.assert_clean(0);
     assert_eq!(outcome.json()["usable_cpus"], 0.5);
-    let outcome = run("--budget-ms 400 --peak 2/s --algorithm bcrypt");
+    let run = run("--budget-ms 400 --peak 2/s --algorithm bcrypt");
+    let outcome = until_told("recommendation as an ordinary user", &run);
     report("recommendation as an ordinary user", &outcome, "");
     outcome.assert_clean(0);
     let left = [cpu.leftovers(), memory.leftovers()].concat();
@@ -291,5 +306,5 @@ fn a_killed_run_leaves_no_process() {
     }
     running.signal(Signal::KILL);
     let outcome = running.finish();
-    assert_eq!(outcome.leftovers, [String::new(); 0]);
+    assert!(outcome.leftovers.is_empty(), "{:?}", outcome.leftovers);
 }

@@ -72,7 +72,12 @@ fn a_v2_kernel() {
     }
     script("image.sh").unwrap();
     let begun = Instant::now();
-    let console = boot();
+    let mut console = boot();
+    // On a noisy host the honest answer can be that the measurements do not tell.
+    if console.part("job.err").contains("error: could not tell") {
+        say("v2 job: once more: the measurements did not tell");
+        console = boot();
+    }
     let kernel = console.part("kernel").trim();
     say(&format!(
         "v2 kernel {kernel}: {:.0} s from power-on",

@@ -19,7 +19,7 @@ pub fn own(controller: &str) -> Result<PathBuf, String> {
     let membership = read("/proc/self/cgroup")?;
     let path = membership
         .lines()
-        .filter_map(|line| line.splitn(3, ':').nth(1).zip(line.splitn(3, ':').nth(2)))
+        .filter_map(|line| line.split_once(':')?.1.split_once(':'))
         .find(|(names, _)| names.split(',').any(|n| n == controller))
         .map(|(_, path)| path)
         .ok_or_else(|| format!("no v1 {controller} hierarchy"))?;

@@ -76,7 +76,7 @@ impl Run {
     }
 
     /// As a user that owns nothing. Runs a copy of the program: some checkouts lie where only their owner may look.
-    pub fn as_nobody(mut self) -> Self {
+    pub fn by_nobody(mut self) -> Self {
         self.copied = true;
         self.under("setpriv --reuid 65534 --regid 65534 --clear-groups")
     }
@@ -201,7 +201,7 @@ impl Outcome {
     pub fn assert_clean(&self, code: i32) {
         assert_eq!(self.code(), code, "stdout:\n{}\nstderr:\n{}", self.stdout, self.stderr);
         assert!(!self.stderr.contains("panicked"), "{}", self.stderr);
-        assert_eq!(self.leftovers, [String::new(); 0], "left behind");
+        assert!(self.leftovers.is_empty(), "left behind: {:?}", self.leftovers);
     }
 
     /// Standard output as TOML.
