@@ -123,6 +123,13 @@ fn publish(
     let beside = Beside {
         runner_up: pick.runner_up.as_deref(),
         by_parameters: Bytes(pick.setting.memory_cost().0 * u64::from(pick.max_in_flight)),
+        cgroup: pick.evidence.peak_memory.cgroup.ok_or_else(|| {
+            pick.evidence
+                .peak_memory
+                .cgroup_refusal
+                .as_deref()
+                .unwrap_or("not tried")
+        }),
         refused: pick.evidence.refused,
     };
     terminal.recommendation(&report, &beside);

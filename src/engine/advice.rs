@@ -57,13 +57,13 @@ pub enum Thp {
 impl FromStr for Thp {
     type Err = BadValue;
 
-    /// Reads the kernel's form, `always [madvise] never`.
+    /// Reads the kernel's form, `always [madvise] never`, or the chosen word alone.
     fn from_str(text: &str) -> Result<Self, BadValue> {
         let chosen = text.split_once('[').and_then(|(_, rest)| rest.split_once(']'));
-        match chosen.map(|(word, _)| word) {
-            Some("always") => Ok(Self::Always),
-            Some("madvise") => Ok(Self::Madvise),
-            Some("never") => Ok(Self::Never),
+        match chosen.map_or(text.trim(), |(word, _)| word) {
+            "always" => Ok(Self::Always),
+            "madvise" => Ok(Self::Madvise),
+            "never" => Ok(Self::Never),
             _ => Err(BadValue::new(
                 "huge page mode",
                 text.trim(),

@@ -8,6 +8,7 @@ use super::{Answer, remedy};
 use crate::caveat::Caveat;
 use crate::measure::{MeasureError, Measurement};
 use crate::setting::{Algorithm, Setting};
+use crate::strength::TIE_BAND;
 use crate::verdict::Verdict;
 
 /// Times that a proposal may miss at the peak before the answer is left open.
@@ -116,14 +117,24 @@ impl Session<'_> {
                 return Ok(None);
             };
             let known = self.close.iter().position(|lone| lone.setting == proposal.setting);
-            let Some(known) = known else {
-                self.measure_closely(&proposal.setting)?;
-                continue;
-            };
-            let lone = self.close[known].clone();
-            return Ok(Some(Refined { proposal, lone }));
+            if let Some(known) = known {
+                let lone = self.close[known].clone();
+                return Ok(Some(Refined { proposal, lone }));
+            }
+            // One that was measured and is as good as the next guess is worth more than the guess.
+            if let Some(best) = self.strongest_measured(algorithm, aim)
+                && best.proposal.rank <= proposal.rank * TIE_BAND
+            {
+                return Ok(Some(best));
+            }
+            self.measure_closely(&proposal.setting)?;
         }
-        // Still moving from one noisy measurement to the next: the strongest that fits by its own figures.
+        // Still moving from one noisy measurement to the next.
+        Ok(self.strongest_measured(algorithm, aim))
+    }
+
+    /// The strongest of those measured closely that fit by their own figures.
+    fn strongest_measured(&mut self, algorithm: Algorithm, aim: f64) -> Option<Refined> {
         let close = self.close.clone();
         let fitting = close
             .into_iter()
@@ -132,7 +143,7 @@ impl Session<'_> {
                 let proposal = self.own_proposal(&lone.setting, aim)?;
                 Some(Refined { proposal, lone })
             });
-        Ok(fitting.min_by(|a, b| a.proposal.rank.total_cmp(&b.proposal.rank)))
+        fitting.min_by(|a, b| a.proposal.rank.total_cmp(&b.proposal.rank))
     }
 
     /// Measures a setting closely, and remembers it. Memory that turns out not to be free bounds what is proposed next.

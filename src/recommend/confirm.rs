@@ -8,7 +8,7 @@ use crate::caveat::Caveat;
 use crate::measure::{Load, MeasureError, Measurement, PeakMemory};
 use crate::queue::{self, Interval};
 use crate::setting::Setting;
-use crate::units::{Millis, Rate};
+use crate::units::{Bytes, Millis, Rate};
 use crate::verdict::{self, Ceiling, Cost, Limit, Verdict};
 
 /// Fewest arrivals that tell a quantile.
@@ -104,7 +104,7 @@ fn offer(peak: Rate, time_limit_s: f64, effort: Effort) -> Offer {
         Effort::Full => 1.0,
         Effort::Quick => 0.5,
     };
-    let slice_s = share * SLICE_S.min(SLICE_SHARE * time_limit_s);
+    let slice_s = (share * SLICE_S).min(SLICE_SHARE * time_limit_s);
     let wanted = (peak.per_s() * (share * SECONDS).min(slice_s))
         .max(share * ARRIVALS)
         .ceil();
@@ -147,10 +147,16 @@ impl Session<'_> {
 
     fn peak_memory(&mut self, proposal: &Proposal) -> Result<PeakMemory, MeasureError> {
         self.stage("peak memory", 1.0);
+        let held = Bytes(proposal.setting.memory_cost().0 * u64::from(proposal.workers));
         match self.world.peak_memory(&proposal.setting, proposal.workers) {
+            // The kernel adds VmHWM up from counters per CPU: of a small hash nothing may be left.
+            Ok(peak) => Ok(PeakMemory {
+                bytes: peak.bytes.max(held),
+                ..peak
+            }),
             Err(MeasureError::Engine(why)) => {
                 let mut budget = self.request.budget;
-                budget.idle_memory = crate::units::Bytes(0);
+                budget.idle_memory = Bytes(0);
                 let bytes = verdict::memory(&proposal.setting, proposal.workers, &budget);
                 let caveats = vec![Caveat::MemoryApproximate { why }];
                 Ok(PeakMemory {

@@ -165,7 +165,9 @@ impl Planner {
     /// Whether a setting of this cost keeps memory, peak and `limit_s` seconds with some number of workers; and that number.
     pub fn feasible(&mut self, setting: &Setting, cost: &Cost, limit_s: f64) -> Option<u32> {
         for workers in self.worker_range() {
-            let held = verdict::memory(setting, workers, &self.budget).0 - self.budget.idle_memory.0;
+            // To be measured, its memory must be free for as many as keep the CPUs busy.
+            let measured = workers.max(self.usable.ceil() as u32);
+            let held = verdict::memory(setting, measured, &self.budget).0 - self.budget.idle_memory.0;
             if held > self.free.0 || verdict::memory_verdict(setting, workers, &self.budget).is_some() {
                 return None;
             }

@@ -19,6 +19,9 @@ pub(super) enum Depth {
     Close,
 }
 
+/// Settings of a family that a quick run calibrates with.
+const QUICK_POINTS: usize = 3;
+
 /// One run: what was asked, what was learned.
 pub(super) struct Session<'a> {
     pub(super) request: &'a Request,
@@ -106,9 +109,14 @@ impl Session<'_> {
         for algorithm in self.request.algorithms.clone() {
             self.stage(&format!("calibrating {algorithm}"), 4.0);
             let mut wanted = calibration(algorithm);
+            if self.request.effort == Effort::Quick {
+                wanted.truncate(QUICK_POINTS);
+            }
             wanted.extend(self.lane_calibration(algorithm));
-            let presets = self.request.presets.iter().map(|(_, s)| *s);
-            wanted.extend(presets.filter(|s| s.algorithm() == algorithm && s.lanes() > 1));
+            if self.request.effort == Effort::Full {
+                let presets = self.request.presets.iter().map(|(_, s)| *s);
+                wanted.extend(presets.filter(|s| s.algorithm() == algorithm && s.lanes() > 1));
+            }
             for setting in search::unique(wanted) {
                 self.calibrate_one(&setting)?;
             }
@@ -196,10 +204,10 @@ impl Session<'_> {
             busy
         };
         let (rounds, seconds, lone) = match (depth, self.request.effort) {
-            (Depth::Rough, Effort::Full) => (4, 0.4, 3),
-            (Depth::Rough, Effort::Quick) => (2, 0.2, 2),
-            (Depth::Close, Effort::Full) => (24, 1.5, 8),
-            (Depth::Close, Effort::Quick) => (10, 0.6, 4),
+            (Depth::Rough, Effort::Full) => (4, 0.4, 2),
+            (Depth::Rough, Effort::Quick) => (2, 0.2, 1),
+            (Depth::Close, Effort::Full) => (24, 1.2, 6),
+            (Depth::Close, Effort::Quick) => (10, 0.5, 3),
         };
         let closed = Load::Closed {
             clients,

@@ -19,6 +19,8 @@ pub struct Beside<'a> {
     pub runner_up: Option<&'a str>,
     /// Workers x memory_cost.
     pub by_parameters: Bytes,
+    /// The kernel's own charge in a measuring group, or why there was none.
+    pub cgroup: Result<Bytes, &'a str>,
     /// Arrivals that the queue bound would have refused.
     pub refused: usize,
 }
@@ -113,7 +115,7 @@ fn needs(report: &Report, beside: &Beside) -> String {
     let (seen, asked, pool) = (&report.measured, &report.budget, &report.pool);
     let share = |part: f64, whole: f64| Share(part / whole.max(f64::MIN_POSITIVE));
     format!(
-        "load: {} of the ceiling of {}/s on {} CPUs; {} at once, {} waiting ({} of {} logins refused); peak memory {} above idle ({} by parameters) of {}",
+        "load: {} of the ceiling of {}/s on {} CPUs; {} at once, {} waiting ({} of {} logins refused); peak memory {} above idle ({} by parameters, {}) of {}",
         share(asked.peak_per_s.get(), seen.ceiling_per_s.get()),
         Short(seen.ceiling_per_s.get()),
         Short(report.host.usable_cpus.get()),
@@ -123,6 +125,10 @@ fn needs(report: &Report, beside: &Beside) -> String {
         seen.arrivals,
         Bytes(seen.peak_memory_bytes),
         beside.by_parameters,
+        match beside.cgroup {
+            Ok(charged) => format!("{charged} in a measuring group"),
+            Err(why) => format!("no measuring group: {why}"),
+        },
         Bytes(asked.memory_bytes),
     )
 }
@@ -166,6 +172,7 @@ mod tests {
             &Beside {
                 runner_up: Some("bcrypt:12"),
                 by_parameters: Bytes(184 << 20),
+                cgroup: Ok(Bytes(185 << 20)),
                 refused: 0,
             },
         );
