@@ -403,7 +403,7 @@ fn looser(base: Budget, which: usize, factor: f64) -> Budget {
 
 /// Rank of what is first proposed, and the strongest rank that is feasible; from costs known without error.
 fn proposed(budget: Budget, cpus: Cpus) -> Option<(f64, f64)> {
-    use hashtune::recommend::{AIM, CostModel, Planner, Space, propose};
+    use hashtune::recommend::{Aim, CostModel, Planner, Space, propose};
     use hashtune::verdict::Cost;
     let request = request(budget, cpus);
     let world = World::new(cpus, budget.app_cpu);
@@ -433,7 +433,7 @@ fn proposed(budget: Budget, cpus: Cpus) -> Option<(f64, f64)> {
         &request.attacker,
         &model,
         &mut planner,
-        AIM,
+        &Aim::default(),
     )
     .map(|p| (p.rank, p.strongest))
 }

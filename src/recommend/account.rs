@@ -32,9 +32,15 @@ impl Session<'_> {
         1.0 - latency.max(peak).max(memory)
     }
 
-    pub(super) fn recommendation(&mut self, proposal: &Proposal, evidence: Evidence) -> Recommendation {
+    pub(super) fn recommendation(&mut self, proposal: &Proposal, evidence: Evidence, tried: &Tried) -> Recommendation {
         self.keep_caveats(&evidence.peak_memory.caveats);
-        let (binding, next) = self.binding(&proposal.setting);
+        let (limit, next) = self.binding(&proposal.setting);
+        // What was measured and missed binds, whatever the prediction says of the next step.
+        let missed = tried.iter().rev().find_map(|(_, verdict)| match verdict {
+            Verdict::Exceeds { limit, .. } => Some(*limit),
+            _ => None,
+        });
+        let binding = limit.or(missed);
         let floor_ratio = floor_ratio(&proposal.setting);
         if !at_or_above_floor(&proposal.setting) {
             self.keep_caveats(&[Caveat::BelowFloor { floor_ratio }]);

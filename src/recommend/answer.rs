@@ -1,8 +1,7 @@
 //! From proposals to an answer: refine, confirm, step down.
 
 use super::confirm::Confirmed;
-use super::plan::AIM;
-use super::search::{self, Proposal, Space, propose};
+use super::search::{self, Aim, Proposal, Space, propose};
 use super::session::{Depth, Session};
 use super::{Answer, remedy};
 use crate::caveat::Caveat;
@@ -74,8 +73,8 @@ impl Session<'_> {
 
     /// `None` when nothing of the family is proposed, or nothing that was proposed fits.
     fn answer_in(&mut self, algorithm: Algorithm, tried: &mut Tried) -> Result<Option<Answer>, MeasureError> {
-        let mut aim = AIM;
-        let mut next = self.refined(algorithm, aim)?;
+        let mut aim = Aim::default();
+        let mut next = self.refined(algorithm, &aim)?;
         for _ in 0..CONFIRMATIONS {
             let Some(Refined { proposal, lone }) = next else {
                 return Ok(None);
@@ -88,7 +87,9 @@ impl Session<'_> {
                             margin: self.margin(&evidence),
                         },
                     ));
-                    return Ok(Some(Answer::Fits(Box::new(self.recommendation(&proposal, *evidence)))));
+                    return Ok(Some(Answer::Fits(Box::new(
+                        self.recommendation(&proposal, *evidence, tried),
+                    ))));
                 }
                 Confirmed::Unknown { why, hint } => {
                     tried.push((proposal.setting, Verdict::Undecided { why: why.clone() }));
@@ -98,8 +99,9 @@ impl Session<'_> {
                     self.observer
                         .note(&format!("{}: {}", proposal.setting, missed.verdict.reason()));
                     tried.push((proposal.setting, missed.verdict));
-                    aim = search::lowered_aim(aim, missed.factor);
-                    next = self.weaker(algorithm, &proposal, aim)?;
+                    aim.lower(&proposal.setting, missed.factor);
+                    self.model.drift(missed.drift);
+                    next = self.weaker(algorithm, &proposal, &aim)?;
                 }
             }
         }
@@ -111,7 +113,7 @@ impl Session<'_> {
     }
 
     /// A proposal whose own cost was measured closely; `None` when nothing of the family is proposed.
-    fn refined(&mut self, algorithm: Algorithm, aim: f64) -> Result<Option<Refined>, MeasureError> {
+    fn refined(&mut self, algorithm: Algorithm, aim: &Aim) -> Result<Option<Refined>, MeasureError> {
         for _ in 0..REFINEMENTS {
             let Some(proposal) = self.propose(algorithm, aim) else {
                 return Ok(None);
@@ -134,7 +136,7 @@ impl Session<'_> {
     }
 
     /// The strongest of those measured closely that fit by their own figures.
-    fn strongest_measured(&mut self, algorithm: Algorithm, aim: f64) -> Option<Refined> {
+    fn strongest_measured(&mut self, algorithm: Algorithm, aim: &Aim) -> Option<Refined> {
         let close = self.close.clone();
         let fitting = close
             .into_iter()
@@ -167,7 +169,7 @@ impl Session<'_> {
         }
     }
 
-    fn propose(&mut self, algorithm: Algorithm, aim: f64) -> Option<Proposal> {
+    fn propose(&mut self, algorithm: Algorithm, aim: &Aim) -> Option<Proposal> {
         let space = self.space();
         propose(
             algorithm,
@@ -187,11 +189,11 @@ impl Session<'_> {
     }
 
     /// The proposal that a measured setting is by itself.
-    fn own_proposal(&mut self, setting: &Setting, aim: f64) -> Option<Proposal> {
+    fn own_proposal(&mut self, setting: &Setting, aim: &Aim) -> Option<Proposal> {
         let cost = self.model.measured(setting)?;
         let workers = self
             .planner
-            .feasible(setting, &cost, aim * self.request.budget.latency.as_s())?;
+            .feasible(setting, &cost, aim.of(setting) * self.request.budget.latency.as_s())?;
         let rank = self.request.attacker.rank(setting);
         Some(Proposal {
             setting: *setting,
@@ -203,7 +205,7 @@ impl Session<'_> {
     }
 
     /// After a miss: what the lowered aim proposes, at least one grid step down.
-    fn weaker(&mut self, algorithm: Algorithm, missed: &Proposal, aim: f64) -> Result<Option<Refined>, MeasureError> {
+    fn weaker(&mut self, algorithm: Algorithm, missed: &Proposal, aim: &Aim) -> Result<Option<Refined>, MeasureError> {
         if let Some(next) = self.refined(algorithm, aim)?
             && next.proposal.rank > missed.rank
         {
@@ -214,7 +216,7 @@ impl Session<'_> {
         };
         self.measure_closely(&setting)?;
         let lone = self.close.iter().rev().find(|lone| lone.setting == setting).cloned();
-        let proposal = self.own_proposal(&setting, AIM);
+        let proposal = self.own_proposal(&setting, aim);
         Ok(proposal.zip(lone).map(|(proposal, lone)| Refined { proposal, lone }))
     }
 }

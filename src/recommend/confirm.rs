@@ -73,8 +73,10 @@ pub struct Evidence {
 pub struct Missed {
     /// Why.
     pub verdict: Verdict,
-    /// Measured over predicted latency, at least 1.
+    /// Measured over predicted latency, at least 1; the prediction is the one for the CPU time that was seen.
     pub factor: f64,
+    /// CPU time of a hash at the peak over what was measured before, at least 1.
+    pub drift: f64,
 }
 
 /// What became of a proposal.
@@ -184,6 +186,7 @@ impl Session<'_> {
                 reason,
             },
             factor: 1.0,
+            drift: 1.0,
         })
     }
 
@@ -228,20 +231,27 @@ impl Session<'_> {
         };
         self.keep_caveats(&run.caveats);
         self.keep_caveats(&interval_doubts(&latency, run.samples.len()));
-        let ceiling = self.planner.ceiling(&proposal.cost, proposal.workers);
+        // The dearer of the two measurements counts: the closed loop's, as it was measured, and this one's.
+        let before = self.model.as_measured(&proposal.setting).unwrap_or(proposal.cost);
+        let cost = Cost {
+            loaded_s: before.loaded_s.max(run.cpu_per_hash()),
+            ..before
+        };
+        let ceiling = self.planner.ceiling(&cost, proposal.workers);
         let evidence = Evidence {
             basis: Basis::Measured,
             rate_per_s: offer.rate,
             latency,
             single_s: lone_wall(lone),
-            cost: proposal.cost,
+            cost,
             ceiling,
             peak_memory,
             arrivals: run.samples.len(),
             seconds: run.wall_s,
             refused: refused(&run, proposal.workers, max_queued(&ceiling, &budget, proposal.workers)),
         };
-        Ok(self.judge(evidence, schedule.long_run.unwrap_or(f64::INFINITY)))
+        let predicted = self.planner.latency(&cost, proposal.workers, offer.rate);
+        Ok(self.judge(evidence, predicted, cost.loaded_s / before.loaded_s))
     }
 
     /// A measurement that is taken once more when others disturbed it beyond [`DISTURBED`] and time allows; the quieter one counts.
@@ -264,20 +274,24 @@ impl Session<'_> {
     }
 
     /// Whether the interval's upper end, the ceiling and the memory keep the budget.
-    pub(super) fn judge(&self, evidence: Evidence, predicted_s: f64) -> Confirmed {
+    pub(super) fn judge(&self, evidence: Evidence, predicted_s: Option<f64>, drift: f64) -> Confirmed {
         let budget = &self.request.budget;
+        let seen = &evidence.latency;
+        let basis = format!(
+            "{} {}; the interval's upper end for",
+            evidence.basis.name(),
+            Millis::from_s(seen.estimate)
+        );
         let limits = [
             verdict::peak_verdict(&evidence.ceiling, budget, self.request.usable_cpus),
-            verdict::latency_verdict(Some(evidence.latency.high), evidence.basis.name(), budget),
+            verdict::latency_verdict(Some(seen.high), &basis, budget),
         ];
         match limits.into_iter().flatten().next() {
             None => Confirmed::Yes(Box::new(evidence)),
             Some(verdict) => {
-                let factor = (evidence.latency.high / predicted_s).max(1.0);
-                Confirmed::No(Missed {
-                    verdict,
-                    factor: if factor.is_finite() { factor } else { 1.0 },
-                })
+                let factor = predicted_s.map_or(1.0, |predicted| (seen.high / predicted).max(1.0));
+                let factor = if factor.is_finite() { factor } else { 1.0 };
+                Confirmed::No(Missed { verdict, factor, drift })
             }
         }
     }
@@ -351,6 +365,7 @@ pub(super) fn endless() -> Confirmed {
     Confirmed::No(Missed {
         verdict: Verdict::Undecided { why },
         factor: 1.5,
+        drift: 1.0,
     })
 }
 

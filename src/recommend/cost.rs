@@ -15,10 +15,11 @@ struct Point {
 }
 
 /// Measured costs, and a prediction between them.
-#[derive(Debug, Clone, Default)]
+#[derive(Debug, Clone)]
 pub struct CostModel {
     points: Vec<Point>,
     fresh_from_kib: Option<u32>,
+    drift: f64,
 }
 
 const TERMS: usize = 3;
@@ -29,6 +30,7 @@ impl CostModel {
         Self {
             points: Vec::new(),
             fresh_from_kib,
+            drift: 1.0,
         }
     }
 
@@ -38,9 +40,25 @@ impl CostModel {
         self.points.push(Point { setting, cost });
     }
 
+    /// Hashes turned out to cost `factor` times what was measured before: the host's memory or clock is slower now.
+    ///
+    /// Predictions follow the dearest that was seen.
+    pub const fn drift(&mut self, factor: f64) {
+        self.drift = self.drift.max(factor);
+    }
+
+    /// The measured cost as it was measured, without the drift seen since.
+    pub fn as_measured(&self, setting: &Setting) -> Option<Cost> {
+        self.points.iter().find(|p| p.setting == *setting).map(|p| p.cost)
+    }
+
     /// The measured cost, if this setting was measured.
     pub fn measured(&self, setting: &Setting) -> Option<Cost> {
-        self.points.iter().find(|p| p.setting == *setting).map(|p| p.cost)
+        let cost = self.as_measured(setting)?;
+        Some(Cost {
+            loaded_s: cost.loaded_s * self.drift,
+            ..cost
+        })
     }
 
     /// The measured or predicted cost; `None` before anything of the family was measured.
@@ -77,7 +95,7 @@ impl CostModel {
             alone += weight * point.cost.alone_ratio;
         }
         Some(Cost {
-            loaded_s: line(setting) * (log_ratio / weights).exp(),
+            loaded_s: line(setting) * (log_ratio / weights).exp() * self.drift,
             alone_ratio: alone / weights,
             lanes: lanes.clamp(1.0, f64::from(setting.lanes())),
         })

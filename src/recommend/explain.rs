@@ -1,7 +1,7 @@
 //! Why this one: what binds, what the next step would cost, and what other budgets would be answered. Predicted, not measured.
 
 use super::plan::{AIM, Planner};
-use super::search::propose;
+use super::search::{Aim, propose};
 use super::session::Session;
 use super::{Recommendation, Request};
 use crate::queue::{Cpus, Quota};
@@ -83,7 +83,14 @@ impl Session<'_> {
     fn what_if(&mut self, change: String, request: &Request, algorithm: Algorithm, rank: f64) -> WhatIf {
         let mut planner = Planner::new(request.budget, request.usable_cpus, request.cpus);
         let space = self.space();
-        let found = propose(algorithm, &space, &request.attacker, &self.model, &mut planner, AIM);
+        let found = propose(
+            algorithm,
+            &space,
+            &request.attacker,
+            &self.model,
+            &mut planner,
+            &Aim::default(),
+        );
         WhatIf {
             change,
             setting: found.map(|p| p.setting),

@@ -18,7 +18,7 @@ pub use explain::{Explanation, NextStep, WhatIf};
 pub use grid::MAX_PASSES;
 pub use plan::{AIM, Assessment, Planner};
 pub use remedy::Remedy;
-pub use search::{Bounds, Proposal, Space, propose};
+pub use search::{Aim, Bounds, Proposal, Space, propose};
 pub use session::recommend;
 
 use crate::budget::Budget;

@@ -55,6 +55,25 @@ pub struct Space {
     pub bounds: Bounds,
 }
 
+/// Share of the latency budget that a proposal may use by prediction: [`AIM`], or less for as many lanes as missed it.
+#[derive(Debug, Clone, Default, PartialEq)]
+pub struct Aim {
+    lowered: Vec<(u32, f64)>,
+}
+
+impl Aim {
+    /// The share for a setting: how well lanes work together is what predictions know least of, so lanes are told apart.
+    pub fn of(&self, setting: &Setting) -> f64 {
+        let same = self.lowered.iter().filter(|(lanes, _)| *lanes == setting.lanes());
+        same.map(|(_, aim)| *aim).fold(AIM, f64::min)
+    }
+
+    /// Lowers it after a measurement showed `factor` times the predicted latency.
+    pub fn lower(&mut self, setting: &Setting, factor: f64) {
+        self.lowered.push((setting.lanes(), AIM / factor.max(1.0)));
+    }
+}
+
 /// A setting that should fit.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct Proposal {
@@ -70,23 +89,16 @@ pub struct Proposal {
     pub strongest: f64,
 }
 
-/// The strongest proposal of a family whose latency is at most `aim` of the budget.
+/// The strongest proposal of a family whose predicted latency keeps the aim.
 pub fn propose(
     algorithm: Algorithm,
     space: &Space,
     attacker: &Attacker,
     model: &CostModel,
     planner: &mut Planner,
-    aim: f64,
+    aim: &Aim,
 ) -> Option<Proposal> {
-    best(feasible(
-        algorithm,
-        space,
-        attacker,
-        model,
-        planner,
-        aim * planner.budget.latency.as_s(),
-    ))
+    best(feasible(algorithm, space, attacker, model, planner, aim))
 }
 
 /// The strongest feasible setting of every grid line, and every feasible preset.
@@ -96,7 +108,7 @@ fn feasible(
     attacker: &Attacker,
     model: &CostModel,
     planner: &mut Planner,
-    limit_s: f64,
+    aim: &Aim,
 ) -> Vec<Proposal> {
     let max_kib = u32::try_from(planner.budget.hash_memory().0 / 1024).unwrap_or(u32::MAX);
     let lanes = grid::lanes(planner.usable, space.bounds.max_lanes);
@@ -106,6 +118,7 @@ fn feasible(
         let Some(cost) = model.predict(setting) else {
             return false;
         };
+        let limit_s = aim.of(setting) * planner.budget.latency.as_s();
         let Some(workers) = planner.feasible(setting, &cost, limit_s) else {
             return false;
         };
@@ -188,9 +201,4 @@ pub fn unique(settings: impl IntoIterator<Item = Setting>) -> Vec<Setting> {
         }
     }
     seen
-}
-
-/// The aim of a proposal after a measurement showed `factor` times the predicted latency: as much lower as it was missed.
-pub fn lowered_aim(aim: f64, factor: f64) -> f64 {
-    aim.min(AIM / factor.max(1.0))
 }

@@ -76,7 +76,7 @@ impl Session<'_> {
             refused: 0,
         };
         let predicted = self.planner.latency(&proposal.cost, proposal.workers, peak.per_s());
-        Ok(self.judge(evidence, predicted.unwrap_or(f64::INFINITY)))
+        Ok(self.judge(evidence, predicted, 1.0))
     }
 }
 
