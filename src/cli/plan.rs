@@ -9,7 +9,7 @@ use hashtune::caveat::Caveat;
 use hashtune::engine::Pages;
 use hashtune::export;
 use hashtune::hash_string;
-use hashtune::recommend::MAX_PASSES;
+use hashtune::recommend::{Bounds, MAX_PASSES};
 use hashtune::setting::{self, Algorithm, Argon2id, Setting};
 use hashtune::units::{BadValue, Bytes, Millis, Rate, Seconds, Share};
 
@@ -32,13 +32,11 @@ pub struct Plan {
     /// In OWASP's order, each once.
     pub algorithms: Vec<Algorithm>,
     pub profiles: Vec<Profile>,
-    pub floor: Floor,
     /// `None`: the built-in one.
     pub attacker: Option<String>,
     pub pages: Pages,
-    pub max_lanes: u32,
-    pub max_time_cost: u32,
-    pub min_memory: Option<Bytes>,
+    /// What may be proposed, the floor among it.
+    pub bounds: Bounds,
     pub force_memory: bool,
     pub quick: bool,
     /// `None`: all that may be used.
@@ -107,17 +105,8 @@ impl Plan {
         ))?;
         let seed = whole("--seed", &or("--seed", &job.seed, "1"), 0, u64::MAX)?;
         let memory = job.mem.as_deref().map(|text| flag("--mem", text)).transpose()?;
-        let count =
-            |name, given: &Option<String>, most| given.as_deref().map(|text| count(name, text, most)).transpose();
-        let workers = count("--workers", &job.workers, Budget::MAX_WORKERS)?;
-        let max_lanes = count("--max-lanes", &job.max_lanes, Argon2id::MAX_LANES)?.unwrap_or(Argon2id::MAX_LANES);
-        let max_time_cost = count("--max-time-cost", &job.max_time_cost, MAX_PASSES)?.unwrap_or(MAX_PASSES);
-        let cpus = count("--cpus", &job.cpus, 4096)?;
-        let min_memory = job
-            .min_memory
-            .as_deref()
-            .map(|text| flag("--min-memory", text))
-            .transpose()?;
+        let workers = optional_count("--workers", &job.workers, Budget::MAX_WORKERS)?;
+        let cpus = optional_count("--cpus", &job.cpus, 4096)?;
         let pages = flag("--pages", &or("--pages", &job.pages, "deployed"))?;
         let profiles = job
             .profile
@@ -136,12 +125,9 @@ impl Plan {
             workers,
             algorithms,
             profiles,
-            floor: job.floor.unwrap_or(Floor::Owasp),
             attacker: job.attacker.clone(),
             pages,
-            max_lanes: if job.libsodium { 1 } else { max_lanes },
-            max_time_cost,
-            min_memory,
+            bounds: bounds(job)?,
             force_memory: job.force_mem,
             quick: job.quick,
             cpus,
@@ -269,6 +255,30 @@ fn time_limit(text: &str) -> Result<Seconds, BadValue> {
     }
     let accepted = format!("{least}s to {most}s, such as 60s or 2min");
     Err(BadValue::new("--time-limit", text, "out of range", accepted))
+}
+
+fn bounds(job: &Job) -> Result<Bounds, BadValue> {
+    let lanes = optional_count("--max-lanes", &job.max_lanes, Argon2id::MAX_LANES)?;
+    let passes = optional_count("--max-time-cost", &job.max_time_cost, MAX_PASSES)?;
+    let memory: Option<Bytes> = job
+        .min_memory
+        .as_deref()
+        .map(|text| flag("--min-memory", text))
+        .transpose()?;
+    Ok(Bounds {
+        max_lanes: if job.libsodium {
+            1
+        } else {
+            lanes.unwrap_or(Argon2id::MAX_LANES)
+        },
+        max_time_cost: passes.unwrap_or(MAX_PASSES),
+        min_memory_kib: memory.map_or(0, |m| u32::try_from(m.0.div_ceil(1024)).unwrap_or(u32::MAX)),
+        below_floor: job.floor == Some(Floor::None),
+    })
+}
+
+fn optional_count(name: &str, given: &Option<String>, most: u32) -> Result<Option<u32>, BadValue> {
+    given.as_deref().map(|text| count(name, text, most)).transpose()
 }
 
 /// A setting as it is typed, or the one of a stored hash.

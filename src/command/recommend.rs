@@ -9,14 +9,14 @@ use hashtune::engine::{Engine, Native, Pages, cleanup};
 use hashtune::host::{self, Host};
 use hashtune::measure::Measure;
 use hashtune::preset::Preset;
-use hashtune::recommend::{Answer, Bounds, Candidate, Effort, Recommendation, Request, recommend};
+use hashtune::recommend::{Answer, Candidate, Effort, Outcome as Found, Recommendation, Request, recommend};
 use hashtune::report::{Context, Doubt, Report};
 use hashtune::strength::Attacker;
 use hashtune::units::{Bytes, Millis};
 use hashtune::verdict::{Quantile, memory};
 
 use super::{Outcome, machine, sources, tax};
-use crate::cli::{Floor, Plan};
+use crate::cli::Plan;
 use crate::failure::Failure;
 use crate::interrupt;
 use crate::output::Output;
@@ -73,28 +73,14 @@ pub fn run(plan: &Plan) -> Result<Outcome, Failure> {
                 caveats: &caveats,
             };
             publish(pick, &context, plan, terminal, output)?;
-            if plan.pages == Pages::Deployed && !plan.quick && request.time_limit_s - runner.elapsed_s() > tax::SECONDS
-            {
+            let left_s = request.time_limit_s - runner.elapsed_s();
+            if plan.pages == Pages::Deployed && !plan.quick && left_s > tax::SECONDS {
                 match tax::account(pick, &request, &host) {
                     Ok(lines) => terminal.notes(&lines),
                     Err(error) => terminal.notes(&[format!("the page-fault tax was not measured: {error}")]),
                 }
             }
-            if let Some(why) = &found.explanation {
-                terminal.explanation(&pick.setting, why);
-            }
-            if plan.compare {
-                let beside = |setting| {
-                    found
-                        .candidates
-                        .iter()
-                        .position(|c| c.setting == setting)
-                        .map(|at| &rows[at])
-                };
-                if let (Some(now), Some(then)) = (plan.current.and_then(beside), beside(pick.setting)) {
-                    terminal.comparison(now, then);
-                }
-            }
+            explain(pick, &found, &rows, plan, terminal);
             terminal.caveats(&doubts);
             Ok(Outcome::Done)
         }
@@ -109,6 +95,24 @@ pub fn run(plan: &Plan) -> Result<Outcome, Failure> {
             terminal::refusal(&format!("could not tell: {why}"), std::slice::from_ref(hint));
             Ok(Outcome::Undecided)
         }
+    }
+}
+
+/// The account behind the answer, where it was asked for.
+fn explain(pick: &Recommendation, found: &Found, rows: &[Row], plan: &Plan, terminal: Terminal) {
+    if let Some(why) = &found.explanation {
+        terminal.explanation(&pick.setting, why);
+    }
+    let row = |setting| {
+        found
+            .candidates
+            .iter()
+            .position(|c| c.setting == setting)
+            .map(|at| &rows[at])
+    };
+    let current = plan.current.filter(|_| plan.compare);
+    if let (Some(now), Some(then)) = (current.and_then(row), row(pick.setting)) {
+        terminal.comparison(now, then);
     }
 }
 
@@ -187,14 +191,7 @@ fn request(
         cpus,
         algorithms: plan.algorithms.clone(),
         presets: presets.into_iter().map(|p| (p.name, p.setting)).collect(),
-        bounds: Bounds {
-            max_lanes: plan.max_lanes,
-            max_time_cost: plan.max_time_cost,
-            min_memory_kib: plan
-                .min_memory
-                .map_or(0, |m| u32::try_from(m.0.div_ceil(1024)).unwrap_or(u32::MAX)),
-            below_floor: plan.floor == Floor::None,
-        },
+        bounds: plan.bounds,
         current: plan.current,
         explain: plan.explain,
         effort: if plan.quick { Effort::Quick } else { Effort::Full },
@@ -245,9 +242,10 @@ fn row(candidate: &Candidate, answer: &Answer, budget: &Budget) -> Row {
 }
 
 fn nothing(plan: &Plan, budget: &Budget) -> String {
-    let floor = match plan.floor {
-        Floor::Owasp => "at or above OWASP's floor ",
-        Floor::None => "",
+    let floor = if plan.bounds.below_floor {
+        ""
+    } else {
+        "at or above OWASP's floor "
     };
     format!(
         "no setting {floor}keeps {} of {} at {} within {} of memory",
