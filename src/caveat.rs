@@ -36,6 +36,8 @@ pub enum Caveat {
     IdleMemoryAssumed,
     /// The CPU time of the rest of a login was not given: 0 was assumed.
     AppCpuAssumed,
+    /// The operator confined the run to fewer CPUs than may be used.
+    CpusCapped { used: f64, usable: f64 },
     /// The operator's memory exceeds what the host allows; the smaller was used.
     MemoryAboveHost { asked: Bytes, usable: Bytes },
     /// The operator's memory exceeds what the host allows, and was used all the same.
@@ -103,6 +105,7 @@ impl Caveat {
             Self::MemoryAssumed { .. } => "memory-assumed",
             Self::IdleMemoryAssumed => "idle-memory-assumed",
             Self::AppCpuAssumed => "app-cpu-assumed",
+            Self::CpusCapped { .. } => "cpus-capped",
             Self::MemoryAboveHost { .. } => "memory-above-host",
             Self::MemoryForced { .. } => "memory-forced",
             Self::CpuThrottled { .. } => "cpu-throttled",
@@ -156,6 +159,13 @@ impl Caveat {
             Self::MemoryAssumed { memory, from } => format!("--mem was not given: {memory}, {from}, was assumed"),
             Self::IdleMemoryAssumed => "--idle-mem was not given: the service's own memory was taken as 0".into(),
             Self::AppCpuAssumed => "--app-cpu-ms was not given: the rest of a login was taken as 0 ms of CPU".into(),
+            Self::CpusCapped { used, usable } => {
+                format!(
+                    "planned for {} of the {} CPUs, as --cpus asked",
+                    Short(*used),
+                    Short(*usable)
+                )
+            }
             Self::MemoryAboveHost { asked, usable } => {
                 format!("--mem {asked} is more than the {usable} this process may use: {usable} was used")
             }
@@ -227,11 +237,14 @@ impl Caveat {
             Self::LibraryCost {
                 library,
                 ratio: (low, high),
-            } => format!(
-                "measured with this program's engine: {library} took {} to {} times the CPU of it (docs/pages.md)",
-                Short(*low),
-                Short(*high),
-            ),
+            } => {
+                let ratio = if low < high {
+                    format!("{} to {}", Short(*low), Short(*high))
+                } else {
+                    Short(*low).to_string()
+                };
+                format!("measured with this program's engine: {library} took {ratio} times its CPU (docs/pages.md)")
+            }
             Self::BcryptInputLimit => "bcrypt reads only the first 72 bytes of a password".into(),
             Self::BelowFloor { floor_ratio } => {
                 format!("this is {} times as strong as the family's floor", Short(*floor_ratio))
@@ -261,6 +274,7 @@ impl Caveat {
             Self::AppCpuAssumed => {
                 "log in 100 times with a fast test hasher, divide the service's CPU time (cpu.stat) by 100, pass it as --app-cpu-ms"
             }
+            Self::CpusCapped { .. } => "deploy it to a service with as many CPUs, or measure without --cpus",
             Self::MemoryAboveHost { .. } => "raise the container's limit, or pass --force-mem to plan for another host",
             Self::MemoryForced { .. } => "measure again where that much memory is available",
             Self::CpuThrottled { .. } => "none needed where the quota is the one in production; else measure without it",
@@ -275,7 +289,7 @@ impl Caveat {
             Self::Turbo { .. } => "plan with the later figure: a busy server has no turbo",
             Self::SimulatedPeak { .. } => "raise --time-limit to measure more arrivals, or check with a load test",
             Self::MemoryApproximate { .. } => "leave more headroom, and watch the service's own peak",
-            Self::MemoryTight { .. } => "free memory or raise the limit, then repeat",
+            Self::MemoryTight { .. } => "free memory or raise the limit (the container's, or ulimit -v), then repeat",
             Self::TimeShort { .. } => "raise --time-limit",
             Self::LanesAboveCpus { .. } => "use as many lanes as there are CPUs, or one: lanes never save CPU time",
             Self::LibraryCost { .. } => {

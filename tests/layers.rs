@@ -1,10 +1,10 @@
-//! A module may use only the layers above it (docs/design: section "Layers").
+//! A module may use only the layers before it in this list.
 
 use std::fs;
 use std::path::{Path, PathBuf};
 
 /// The layers, lowest first. `units` uses nothing; `export` may use all.
-const LAYERS: [&str; 19] = [
+const LAYERS: [&str; 18] = [
     "units",
     "caveat",
     "stats",
@@ -18,7 +18,6 @@ const LAYERS: [&str; 19] = [
     "strength",
     "engine",
     "measure",
-    "live",
     "verdict",
     "recommend",
     "report",

@@ -21,7 +21,8 @@ use crate::failure::Failure;
 pub struct Plan {
     pub latency: Millis,
     pub quantile: f64,
-    pub peak: Rate,
+    /// `None`: missing. Said after everything that is wrong: that is worth more to know.
+    pub peak: Option<Rate>,
     /// `None`: to be found from the host.
     pub memory: Option<Bytes>,
     pub idle_memory: Bytes,
@@ -116,8 +117,7 @@ impl Plan {
         let plan = Self {
             latency,
             quantile,
-            // Last of all: a value that is wrong is worth more to know than one that is missing.
-            peak: peak(job.peak.as_deref())?,
+            peak: job.peak.as_deref().map(|text| flag("--peak", text)).transpose()?,
             memory,
             idle_memory,
             app_cpu,
@@ -153,19 +153,28 @@ impl Plan {
     /// The budget, with the memory that was given or, failing that, what the host allows.
     ///
     /// # Errors
-    /// When the memory is too little, or the idle service leaves nothing of it.
-    pub fn budget(&self, memory: Bytes) -> Result<Budget, BadValue> {
-        let budget = Budget {
+    /// When the peak is missing, the memory is too little, or the idle service leaves nothing of it.
+    pub fn budget(&self, memory: Bytes) -> Result<Budget, Failure> {
+        let missing = || {
+            Failure::new("--peak is missing: only you know how many logins a second arrive when it is busiest")
+                .hint("hashtune --budget-ms 250 --peak 20/s --mem 1GiB")
+        };
+        let budget = self.budget_for(memory, self.peak.ok_or_else(missing)?);
+        budget.check()?;
+        Ok(budget)
+    }
+
+    fn budget_for(&self, memory: Bytes, peak: Rate) -> Budget {
+        Budget {
             latency: self.latency,
             quantile: self.quantile,
             memory,
             idle_memory: self.idle_memory,
             app_cpu: self.app_cpu,
-            peak: self.peak,
+            peak,
             headroom: self.headroom,
             workers: self.workers,
-        };
-        budget.check().map(|()| budget)
+        }
     }
 
     /// The doubts that follow from what was not given (that of `--mem` needs the host).
@@ -189,7 +198,9 @@ impl Plan {
             "--idle-mem" => job.idle_mem.clone(),
             _ => None,
         };
-        self.budget(memory).map(|_| ()).map_err(|bad| BadValue {
+        // No check of memory looks at the peak.
+        let peak = Rate::new(1.0)?;
+        self.budget_for(memory, peak).check().map_err(|bad| BadValue {
             input: typed(&bad.what).unwrap_or_else(|| bad.input.clone()),
             ..bad
         })
@@ -202,16 +213,6 @@ pub(super) fn flag<T: FromStr<Err = BadValue>>(name: &str, text: &str) -> Result
         what: name.to_owned(),
         ..bad
     })
-}
-
-fn peak(text: Option<&str>) -> Result<Rate, Failure> {
-    match text {
-        Some(text) => Ok(flag("--peak", text)?),
-        None => Err(Failure::new(
-            "--peak is missing: only you know how many logins a second arrive when it is busiest",
-        )
-        .hint("hashtune --budget-ms 250 --peak 20/s --mem 1GiB")),
-    }
 }
 
 fn quantile(text: &str) -> Result<f64, BadValue> {
@@ -315,6 +316,7 @@ pub(super) fn whole(name: &str, text: &str, least: u64, most: u64) -> Result<u64
         Ok(n) if n > most => Err(bad(format!("above {most}"))),
         Ok(n) => Ok(n),
         Err(e) if *e.kind() == std::num::IntErrorKind::PosOverflow => Err(bad(format!("above {most}"))),
+        Err(_) if text.trim().parse::<i128>().is_ok() => Err(bad(format!("below {least}"))),
         Err(_) => Err(bad("not a whole number".into())),
     }
 }

@@ -26,13 +26,15 @@ const NICE: i32 = 10;
 
 /// Confines this process, and the children it will start, to `cpus` of its CPUs and to a low priority.
 ///
+/// Gives the doubt that this is less than a service here would have.
+///
 /// # Errors
 /// When there are fewer CPUs, or the kernel refuses.
-pub fn behave(cpus: Option<u32>, nice: bool) -> Result<(), Failure> {
+pub fn behave(cpus: Option<u32>, nice: bool) -> Result<Option<Caveat>, Failure> {
     if nice {
         process::setpriority_process(None, NICE).map_err(|error| Failure::io("--nice", &error.into()))?;
     }
-    let Some(wanted) = cpus else { return Ok(()) };
+    let Some(wanted) = cpus else { return Ok(None) };
     let refused = |error: rustix::io::Errno| Failure::io("--cpus", &error.into());
     let allowed = thread::sched_getaffinity(None).map_err(refused)?;
     if wanted > allowed.count() {
@@ -46,7 +48,9 @@ pub fn behave(cpus: Option<u32>, nice: bool) -> Result<(), Failure> {
     {
         kept.set(cpu);
     }
-    thread::sched_setaffinity(None, &kept).map_err(refused)
+    thread::sched_setaffinity(None, &kept).map_err(refused)?;
+    let (used, usable) = (f64::from(wanted), f64::from(allowed.count()));
+    Ok((used < usable).then_some(Caveat::CpusCapped { used, usable }))
 }
 
 /// A doubt about a host that was busy before the run began: on average over a minute, more than a tenth of its CPUs.

@@ -30,9 +30,10 @@ pub fn run(plan: &Plan) -> Result<Outcome, Failure> {
     let output = Output::open(plan.output.as_deref())?;
     let presets = sources::presets(&plan.profiles)?;
     let attacker = sources::attacker(plan.attacker.as_deref())?;
-    machine::behave(plan.cpus, plan.nice)?;
+    let capped = machine::behave(plan.cpus, plan.nice)?;
     let host = host::probe(Path::new("/"));
     let (budget, mut caveats) = budget(plan, &host)?;
+    caveats.extend(capped);
     caveats.extend(host.warnings.iter().cloned());
     let terminal = Terminal::new(plan.quiet);
     terminal.assumed(&plan.assumed);
@@ -231,6 +232,7 @@ fn row(candidate: &Candidate, answer: &Answer, budget: &Budget) -> Row {
             .or_else(|| assessment.and_then(|a| a.latency_s))
             .map(Millis::from_s),
         predicted: measured.is_none(),
+        modelled: measured.is_none() && !candidate.measured,
         ceiling_per_s: measured
             .map(|e| e.ceiling.per_s())
             .or_else(|| assessment.map(|a| a.ceiling.per_s())),

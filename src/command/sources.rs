@@ -65,7 +65,7 @@ pub fn presets(profiles: &[Profile]) -> Result<Vec<Preset>, Failure> {
 }
 
 fn refused(error: PresetError) -> Failure {
-    let failure = Failure::new(error.to_string());
+    let failure = Failure::new(format!("--profile {error}"));
     match error.bad.hint {
         Some(hint) => failure.hint(hint),
         None => failure,

@@ -36,7 +36,11 @@ const COMMENTS: [(&str, &str, Comment); 14] = [
         "basis",
         Comment::Text("measured, or simulated (low peaks, with a caveat)"),
     ),
-    ("measured", "rate_per_s", Comment::Text("the rate that was offered")),
+    (
+        "measured",
+        "rate_per_s",
+        Comment::Text("the rate that was offered, or simulated"),
+    ),
     ("measured", "cpu_ms", Comment::Text("CPU time of one hash, under load")),
     (
         "measured",

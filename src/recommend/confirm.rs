@@ -151,11 +151,15 @@ impl Session<'_> {
         self.stage("peak memory", 1.0);
         let held = Bytes(proposal.setting.memory_cost().0 * u64::from(proposal.workers));
         match self.world.peak_memory(&proposal.setting, proposal.workers) {
-            // The kernel adds VmHWM up from counters per CPU: of a small hash nothing may be left.
-            Ok(peak) => Ok(PeakMemory {
-                bytes: peak.bytes.max(held),
-                ..peak
-            }),
+            // The kernel adds VmHWM up from counters per CPU: of a small hash little may be left.
+            Ok(peak) if peak.bytes < held => {
+                let why = format!("the high-water mark says {}, less than the parameters", peak.bytes);
+                Ok(PeakMemory {
+                    bytes: held,
+                    caveats: vec![Caveat::MemoryApproximate { why }],
+                    ..peak
+                })
+            }
             Err(MeasureError::Engine(why)) => {
                 let mut budget = self.request.budget;
                 budget.idle_memory = Bytes(0);

@@ -57,6 +57,12 @@ impl Need {
     fn remedies(&self, request: &Request) -> Vec<Remedy> {
         let (budget, setting) = (&request.budget, &self.setting);
         let mut out = Vec::new();
+        // The others are worked out with as many CPUs as the peak needs.
+        let with = if self.cpus > request.usable_cpus {
+            ", with those CPUs"
+        } else {
+            ""
+        };
         if self.cpus > request.usable_cpus {
             let text = format!(
                 "{} CPUs instead of {} serve {} of {setting}",
@@ -71,7 +77,7 @@ impl Need {
         }
         if self.memory > budget.memory {
             let text = format!(
-                "--mem {}MiB instead of {} holds {} in flight of {setting}",
+                "--mem {}MiB instead of {} holds {} in flight of {setting}{with}",
                 self.memory.0.div_ceil(1 << 20),
                 budget.memory,
                 self.workers,
@@ -83,7 +89,7 @@ impl Need {
         }
         if self.latency.0 > budget.latency.0 {
             let text = format!(
-                "--budget-ms {:.0} instead of {:.0} covers the {} of {setting}",
+                "--budget-ms {:.0} instead of {:.0} covers the {} of {setting}{with}",
                 (self.latency.0 / 5.0).ceil() * 5.0,
                 budget.latency.0,
                 verdict::Quantile(budget.quantile),

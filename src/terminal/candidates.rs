@@ -22,6 +22,8 @@ pub struct Row {
     pub latency: Option<Millis>,
     /// Whether `latency` was predicted, not measured at the peak.
     pub predicted: bool,
+    /// Whether the cost of a hash was predicted from other settings, not measured.
+    pub modelled: bool,
     /// Most logins a second.
     pub ceiling_per_s: Option<f64>,
     /// With all hashes in flight.
@@ -77,7 +79,10 @@ pub(super) fn render(rows: &[Row], budget: &Budget, attacker: &str, width: u16) 
         escaped(attacker)
     );
     let mut text = format!("{}\n{legend}", table.trim_fmt());
-    if rows.iter().any(|row| row.predicted && row.latency.is_some()) {
+    if rows
+        .iter()
+        .any(|row| row.modelled || (row.predicted && row.latency.is_some()))
+    {
         text.push_str("\n~ predicted, not measured");
     }
     text
@@ -85,12 +90,13 @@ pub(super) fn render(rows: &[Row], budget: &Budget, attacker: &str, width: u16) 
 
 fn cells(row: &Row) -> [String; 7] {
     let or_dash = |shown: Option<String>| shown.unwrap_or_else(|| DASH.to_owned());
-    let about = if row.predicted { "~" } else { "" };
+    let mark = |predicted: bool| if predicted { "~" } else { "" };
+    let (about, cost) = (mark(row.predicted), mark(row.modelled));
     [
         escaped(&row.name),
-        or_dash(row.single.map(|ms| ms.to_string())),
+        or_dash(row.single.map(|ms| format!("{cost}{ms}"))),
         or_dash(row.latency.map(|ms| format!("{about}{ms}"))),
-        or_dash(row.ceiling_per_s.map(|rate| format!("{}/s", Short(rate)))),
+        or_dash(row.ceiling_per_s.map(|rate| format!("{cost}{}/s", Short(rate)))),
         or_dash(row.memory.map(|bytes| bytes.to_string())),
         or_dash(row.guesses_per_s.map(|rate| Short(rate).to_string())),
         if row.reason.is_empty() {

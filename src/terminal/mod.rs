@@ -32,6 +32,9 @@ use crate::failure::Failure;
 /// Width where there is no terminal to ask.
 const DEFAULT_WIDTH: u16 = 120;
 
+/// Where nothing better is known.
+const DEFAULT_HINT: &str = "hashtune --help explains each option, with examples";
+
 const ERROR: Style = AnsiColor::Red.on_default().bold();
 const HINT: Style = AnsiColor::Cyan.on_default().bold();
 const CAVEAT: Style = AnsiColor::Yellow.on_default().bold();
@@ -144,9 +147,7 @@ pub fn refusal(reason: &str, remedies: &[String]) {
 /// What ended the run.
 pub fn failure(failure: &Failure) {
     labelled("error", ERROR, &failure.line);
-    if let Some(hint) = &failure.hint {
-        labelled("hint", HINT, hint);
-    }
+    labelled("hint", HINT, failure.hint.as_deref().unwrap_or(DEFAULT_HINT));
 }
 
 /// Help or version, which were asked for and so are data. A closed pipe is no failure.

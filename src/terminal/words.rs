@@ -115,10 +115,11 @@ fn needs(report: &Report, beside: &Beside) -> String {
     let (seen, asked, pool) = (&report.measured, &report.budget, &report.pool);
     let share = |part: f64, whole: f64| Share(part / whole.max(f64::MIN_POSITIVE));
     format!(
-        "load: {} of the ceiling of {}/s on {} CPUs; {} at once, {} waiting ({} of {} logins refused); peak memory {} above idle ({} by parameters, {}) of {}",
+        "load: {} of the ceiling of {}/s on {} CPU{}; {} at once, {} waiting ({} of {} logins refused); peak memory {} above idle ({} by parameters, {}) of {}",
         share(asked.peak_per_s.get(), seen.ceiling_per_s.get()),
         Short(seen.ceiling_per_s.get()),
         Short(report.host.usable_cpus.get()),
+        if report.host.usable_cpus.get() == 1.0 { "" } else { "s" },
         pool.max_in_flight,
         pool.max_queued,
         beside.refused,
@@ -186,6 +187,7 @@ mod tests {
             single: Some(Millis(44.0)),
             latency: Some(Millis(131.2)),
             predicted: false,
+            modelled: false,
             ceiling_per_s: Some(44.6),
             memory: Some(Bytes(184 << 20)),
             guesses_per_s: Some(4096.0),
