@@ -284,7 +284,7 @@ impl Caveat {
             Self::MemoryPressure { .. } => "free memory, or lower --mem, and repeat",
             Self::FrequencyChanged { .. } => "fix the frequency (governor performance, no turbo), or repeat when the host is warm",
             Self::Noisy { .. } | Self::WideInterval { .. } => "repeat on an idle host, or raise --time-limit",
-            Self::TooFewArrivals { .. } => "raise --time-limit",
+            Self::TooFewArrivals { .. } => "raise --time-limit, or leave out --quick",
             Self::GeneratorLate { .. } | Self::GeneratorCpu { .. } => "repeat on an idle host",
             Self::Turbo { .. } => "plan with the later figure: a busy server has no turbo",
             Self::SimulatedPeak { .. } => "raise --time-limit to measure more arrivals, or check with a load test",

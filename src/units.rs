@@ -167,7 +167,7 @@ pub struct Rate(f64);
 
 impl Rate {
     /// The accepted form, as shown in errors.
-    pub const FORM: &str = "a number per second or minute, such as 20/s or 1200/min";
+    pub const FORM: &str = "a number per second, minute or hour, such as 20/s, 1200/min or 60/h";
     /// Lowest accepted rate: one event an hour.
     pub const MIN_PER_S: f64 = 1.0 / 3600.0;
     /// Highest accepted rate. No machine serves more password hashes.

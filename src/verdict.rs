@@ -35,6 +35,8 @@ pub enum Verdict {
     Fits {
         /// How much of the tightest limit is left, as a share of it.
         margin: f64,
+        /// Whether it was measured at the peak; else it is predicted.
+        measured: bool,
     },
     /// Over a limit.
     Exceeds {
@@ -71,7 +73,13 @@ impl Verdict {
     /// The reason in figures.
     pub fn reason(&self) -> String {
         match self {
-            Self::Fits { margin } => format!("within every limit, {:.0} % of the tightest left", margin * 100.0),
+            Self::Fits { margin, measured } => {
+                let basis = if *measured { "measured" } else { "predicted" };
+                format!(
+                    "{basis} within every limit, {:.0} % of the tightest left",
+                    margin * 100.0
+                )
+            }
             Self::Exceeds { reason, .. } => reason.clone(),
             Self::Undecided { why } | Self::Skipped { why } => why.clone(),
         }
@@ -163,13 +171,14 @@ pub fn memory_verdict(setting: &Setting, workers: u32, budget: &Budget) -> Optio
     if need <= allowed {
         return None;
     }
+    let hold = if workers == 1 { "holds" } else { "hold" };
     let idle = if budget.idle_memory.0 > 0 {
         " with the idle service"
     } else {
         ""
     };
     let reason = format!(
-        "{workers} in flight hold {need}{idle}, over the {allowed} of --mem less headroom; it would take --mem {}",
+        "{workers} in flight {hold} {need}{idle}, over the {allowed} of --mem less headroom; it would take --mem {}",
         CeilMib(need.as_f64() / (1.0 - budget.headroom.0)),
     );
     Some(Verdict::Exceeds {

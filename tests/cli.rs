@@ -262,3 +262,65 @@ fn an_interrupt_ends_at_once_and_leaves_nothing() {
         assert_eq!(entries(), 1, "{signal:?}");
     }
 }
+
+/// What the main job prints where nothing can fit: it measures, and needs no luck.
+#[test]
+fn nothing_fits_is_exit_1_with_nothing_on_stdout_and_named_remedies() {
+    let mut command = Command::new(env!("CARGO_BIN_EXE_hashtune"));
+    let run = command
+        .args(["--peak", "1000/s", "--budget-ms", "5", "--mem", "64MiB"])
+        .output()
+        .unwrap();
+    let stderr = String::from_utf8(run.stderr).unwrap();
+    assert_eq!(run.status.code(), Some(1), "{stderr}");
+    assert!(run.stdout.is_empty());
+    for remedy in ["more CPUs", "more memory", "a longer budget"] {
+        assert!(
+            stderr.contains(&format!("hint: {remedy}: ")),
+            "{remedy} is missing:\n{stderr}"
+        );
+    }
+    assert!(
+        stderr.contains("error: no setting at or above OWASP's floor"),
+        "{stderr}"
+    );
+}
+
+#[test]
+fn more_memory_than_the_host_has_is_said() {
+    let mut command = Command::new(env!("CARGO_BIN_EXE_hashtune"));
+    command.args([
+        "--peak",
+        "100000/s",
+        "--budget-ms",
+        "1",
+        "--mem",
+        "1000TiB",
+        "--algorithm",
+        "bcrypt",
+    ]);
+    let said = |command: &mut Command| String::from_utf8(command.output().unwrap().stderr).unwrap();
+    assert!(said(&mut command).contains("(memory-above-host)"));
+    assert!(said(command.arg("--force-mem")).contains("(memory-forced)"));
+}
+
+#[test]
+fn capped_cpus_are_said() {
+    let mut command = Command::new(env!("CARGO_BIN_EXE_hashtune"));
+    command.args([
+        "--peak",
+        "100000/s",
+        "--budget-ms",
+        "1",
+        "--mem",
+        "64MiB",
+        "--algorithm",
+        "bcrypt",
+    ]);
+    let run = command.args(["--cpus", "1", "--nice"]).output().unwrap();
+    let stderr = String::from_utf8(run.stderr).unwrap();
+    assert_eq!(run.status.code(), Some(1), "{stderr}");
+    let several = std::thread::available_parallelism().is_ok_and(|n| n.get() > 1);
+    assert_eq!(stderr.contains("(cpus-capped)"), several, "{stderr}");
+    assert!(stderr.contains("instead of 1 serve"), "{stderr}");
+}

@@ -104,7 +104,7 @@ struct Job {
     #[arg(long, value_name = "MS", allow_hyphen_values = true, help_heading = "Budgets")]
     budget_ms: Option<String>,
 
-    /// Most logins a second or minute, as 20/s or 1200/min; required
+    /// Most logins a second, minute or hour, as 20/s or 1200/min; required
     ///
     /// Wrong passwords count: they cost as much. Take the busiest minute of your logs, and a margin.
     #[arg(long, value_name = "RATE", allow_hyphen_values = true, help_heading = "Budgets")]
@@ -196,7 +196,7 @@ struct Job {
     #[arg(long, value_name = "PAGES", help_heading = "Your service")]
     pages: Option<String>,
 
-    /// Finish in about 10 seconds, with half the arrivals and a wider interval
+    /// Finish in 10 to 20 seconds, with half the arrivals and a wider interval
     #[arg(long, conflicts_with = "time_limit", help_heading = "The run")]
     quick: bool,
 

@@ -9,6 +9,7 @@ use hashtune::caveat::Caveat;
 use hashtune::engine::Pages;
 use hashtune::export;
 use hashtune::hash_string;
+use hashtune::preset;
 use hashtune::recommend::{Bounds, MAX_PASSES};
 use hashtune::setting::{self, Algorithm, Argon2id, Setting};
 use hashtune::units::{BadValue, Bytes, Millis, Rate, Seconds, Share};
@@ -193,6 +194,16 @@ impl Plan {
     /// Checks the sizes against each other, and repeats them as they were typed.
     fn check_memory(&self, job: &Job) -> Result<(), BadValue> {
         let Some(memory) = self.memory else { return Ok(()) };
+        let least = Bytes::from_kib(self.bounds.min_memory_kib.into());
+        if least > memory {
+            let typed = job.min_memory.clone().unwrap_or_default();
+            return Err(BadValue::new(
+                "--min-memory",
+                typed,
+                "more than --mem",
+                format!("at most {memory}"),
+            ));
+        }
         let typed = |flag: &str| match flag {
             "--mem" => job.mem.clone(),
             "--idle-mem" => job.idle_mem.clone(),
@@ -284,11 +295,14 @@ fn optional_count(name: &str, given: &Option<String>, most: u32) -> Result<Optio
 
 /// A setting as it is typed, or the one of a stored hash.
 fn current(text: &str) -> Result<Setting, BadValue> {
-    let accepted = format!("a stored hash, or {}", setting::FORM);
+    let accepted = format!("a stored hash, a preset's name, or {}", setting::FORM);
     let refused = |reason: String| BadValue::new("--current", text, reason, accepted.clone());
     let as_typed = match text.parse() {
         Ok(setting) => return Ok(setting),
-        Err(error) => error,
+        Err(error) => match preset::named(text.trim()) {
+            Some(preset) => return Ok(preset.setting),
+            None => error,
+        },
     };
     // Hashes are quoted from their end of the parameters on as little as can be: the input may hold a real one.
     if !text.contains('$') && !text.starts_with('{') {

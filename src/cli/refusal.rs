@@ -55,6 +55,9 @@ pub(super) fn explain(error: &clap::Error, args: &[OsString]) -> Failure {
                 None => conflict(&argument, &prior),
             }
         }
+        ErrorKind::MissingRequiredArgument => {
+            Failure::new(format!("{flag} is missing")).hint("one of the options given goes with it: hashtune --help")
+        }
         _ => first_line(error),
     }
 }

@@ -227,11 +227,11 @@ fn row(candidate: &Candidate, answer: &Answer, budget: &Budget) -> Row {
             .map(|e| e.single_s)
             .or_else(|| assessment.map(|a| a.cost.alone_wall_s()))
             .map(Millis::from_s),
-        latency: measured
-            .map(|e| e.latency.estimate)
+        latency: candidate
+            .latency_s
             .or_else(|| assessment.and_then(|a| a.latency_s))
             .map(Millis::from_s),
-        predicted: measured.is_none(),
+        predicted: candidate.latency_s.is_none(),
         modelled: measured.is_none() && !candidate.measured,
         ceiling_per_s: measured
             .map(|e| e.ceiling.per_s())

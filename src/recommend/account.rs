@@ -36,7 +36,7 @@ impl Session<'_> {
         self.keep_caveats(&evidence.peak_memory.caveats);
         let (limit, next) = self.binding(&proposal.setting);
         // What was measured and missed binds, whatever the prediction says of the next step.
-        let missed = tried.iter().rev().find_map(|(_, verdict)| match verdict {
+        let missed = tried.iter().rev().find_map(|attempt| match &attempt.verdict {
             Verdict::Exceeds { limit, .. } => Some(*limit),
             _ => None,
         });
@@ -86,9 +86,14 @@ impl Session<'_> {
         if let Some(current) = self.request.current {
             named.push(("current".to_owned(), current));
         }
-        for (setting, _) in tuned {
-            if !named.iter().any(|(_, s)| s == setting) {
-                named.push((format!("tuned {setting}"), *setting));
+        let measured = self
+            .close
+            .iter()
+            .map(|lone| lone.setting)
+            .chain(tuned.iter().map(|attempt| attempt.setting));
+        for setting in measured {
+            if !named.iter().any(|(_, s)| *s == setting) {
+                named.push((format!("tuned {setting}"), setting));
             }
         }
         named
@@ -97,13 +102,15 @@ impl Session<'_> {
             .collect()
     }
 
-    fn candidate(&mut self, name: String, setting: Setting, tuned: &[(Setting, Verdict)]) -> Candidate {
+    fn candidate(&mut self, name: String, setting: Setting, tuned: &Tried) -> Candidate {
         let measured = self.model.measured(&setting).is_some();
         let assessment = self
             .model
             .predict(&setting)
             .map(|cost| self.planner.assess(&setting, &cost));
-        let at_peak = tuned.iter().rev().find(|(s, _)| *s == setting).map(|(_, v)| v.clone());
+        let at_peak = tuned.iter().rev().find(|attempt| attempt.setting == setting);
+        let latency_s = at_peak.and_then(|attempt| attempt.latency_s);
+        let at_peak = at_peak.map(|attempt| attempt.verdict.clone());
         let workers = *self.planner.worker_range().start();
         let verdict = at_peak.unwrap_or_else(|| {
             if let Some(Verdict::Exceeds { reason, .. }) =
@@ -132,6 +139,7 @@ impl Session<'_> {
             setting,
             assessment,
             measured,
+            latency_s,
             guesses_per_s,
             verdict,
         }

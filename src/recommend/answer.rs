@@ -16,7 +16,15 @@ const CONFIRMATIONS: usize = 3;
 const REFINEMENTS: usize = 5;
 
 /// What was measured at the peak, in order, and what became of it.
-pub(super) type Tried = Vec<(Setting, Verdict)>;
+pub(super) type Tried = Vec<Attempt>;
+
+/// One measurement at the peak.
+pub(super) struct Attempt {
+    pub(super) setting: Setting,
+    pub(super) verdict: Verdict,
+    /// The quantile of latency that was seen, in seconds.
+    pub(super) latency_s: Option<f64>,
+}
 
 fn undecided(why: &str, hint: &str) -> Answer {
     Answer::Undecided {
@@ -81,24 +89,36 @@ impl Session<'_> {
             };
             match self.confirm(&proposal, &lone)? {
                 Confirmed::Yes(evidence) => {
-                    tried.push((
-                        proposal.setting,
-                        Verdict::Fits {
-                            margin: self.margin(&evidence),
-                        },
-                    ));
+                    let verdict = Verdict::Fits {
+                        margin: self.margin(&evidence),
+                        measured: true,
+                    };
+                    tried.push(Attempt {
+                        setting: proposal.setting,
+                        verdict,
+                        latency_s: Some(evidence.latency.estimate),
+                    });
                     return Ok(Some(Answer::Fits(Box::new(
                         self.recommendation(&proposal, *evidence, tried),
                     ))));
                 }
                 Confirmed::Unknown { why, hint } => {
-                    tried.push((proposal.setting, Verdict::Undecided { why: why.clone() }));
+                    let verdict = Verdict::Undecided { why: why.clone() };
+                    tried.push(Attempt {
+                        setting: proposal.setting,
+                        verdict,
+                        latency_s: None,
+                    });
                     return Ok(Some(Answer::Undecided { why, hint }));
                 }
                 Confirmed::No(missed) => {
                     self.observer
                         .note(&format!("{}: {}", proposal.setting, missed.verdict.reason()));
-                    tried.push((proposal.setting, missed.verdict));
+                    tried.push(Attempt {
+                        setting: proposal.setting,
+                        verdict: missed.verdict,
+                        latency_s: missed.latency_s,
+                    });
                     aim.lower(&proposal.setting, missed.factor);
                     self.model.drift(missed.drift);
                     next = self.weaker(algorithm, &proposal, &aim)?;

@@ -75,6 +75,8 @@ pub struct Missed {
     pub verdict: Verdict,
     /// Measured over predicted latency, at least 1; the prediction is the one for the CPU time that was seen.
     pub factor: f64,
+    /// The quantile of latency that was seen, in seconds.
+    pub latency_s: Option<f64>,
     /// CPU time of a hash at the peak over what was measured before, at least 1.
     pub drift: f64,
 }
@@ -190,6 +192,7 @@ impl Session<'_> {
                 reason,
             },
             factor: 1.0,
+            latency_s: None,
             drift: 1.0,
         })
     }
@@ -234,7 +237,6 @@ impl Session<'_> {
             return Ok(endless());
         };
         self.keep_caveats(&run.caveats);
-        self.keep_caveats(&interval_doubts(&latency, run.samples.len()));
         // The dearer of the two measurements counts: the closed loop's, as it was measured, and this one's.
         let before = self.model.as_measured(&proposal.setting).unwrap_or(proposal.cost);
         let cost = Cost {
@@ -255,7 +257,12 @@ impl Session<'_> {
             refused: refused(&run, proposal.workers, max_queued(&ceiling, &budget, proposal.workers)),
         };
         let predicted = self.planner.latency(&cost, proposal.workers, offer.rate);
-        Ok(self.judge(evidence, predicted, cost.loaded_s / before.loaded_s))
+        let doubts = interval_doubts(&evidence.latency, evidence.arrivals);
+        let judged = self.judge(evidence, predicted, cost.loaded_s / before.loaded_s);
+        if matches!(judged, Confirmed::Yes(_)) {
+            self.keep_caveats(&doubts);
+        }
+        Ok(judged)
     }
 
     /// A measurement that is taken once more when others disturbed it beyond [`DISTURBED`] and time allows; the quieter one counts.
@@ -295,7 +302,12 @@ impl Session<'_> {
             Some(verdict) => {
                 let factor = predicted_s.map_or(1.0, |predicted| (seen.high / predicted).max(1.0));
                 let factor = if factor.is_finite() { factor } else { 1.0 };
-                Confirmed::No(Missed { verdict, factor, drift })
+                Confirmed::No(Missed {
+                    verdict,
+                    factor,
+                    latency_s: Some(seen.estimate),
+                    drift,
+                })
             }
         }
     }
@@ -322,7 +334,7 @@ fn interval_doubts(latency: &Interval, arrivals: usize) -> Vec<Caveat> {
 pub(super) fn out_of_time(what: &str) -> Confirmed {
     Confirmed::Unknown {
         why: format!("the time limit leaves no room for {what}"),
-        hint: "raise --time-limit".into(),
+        hint: "raise --time-limit, or leave out --quick".into(),
     }
 }
 
@@ -369,6 +381,7 @@ pub(super) fn endless() -> Confirmed {
     Confirmed::No(Missed {
         verdict: Verdict::Undecided { why },
         factor: 1.5,
+        latency_s: None,
         drift: 1.0,
     })
 }

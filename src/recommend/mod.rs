@@ -87,6 +87,8 @@ pub struct Candidate {
     pub assessment: Option<Assessment>,
     /// Whether its CPU cost was measured here (else predicted from neighbours).
     pub measured: bool,
+    /// The quantile of latency that was measured at the peak, in seconds; `None` when it was not.
+    pub latency_s: Option<f64>,
     /// Guesses/s of the assumed attacker (the bound used to rank).
     pub guesses_per_s: f64,
     /// The verdict.

@@ -230,6 +230,7 @@ impl Planner {
         }
         Verdict::Fits {
             margin: 1.0 - self.tightest(setting, ceiling, workers, latency),
+            measured: false,
         }
     }
 

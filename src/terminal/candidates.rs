@@ -75,7 +75,7 @@ pub(super) fn render(rows: &[Row], budget: &Budget, attacker: &str, width: u16) 
         }
     }
     let legend = format!(
-        "guesses/s: what {} can try at most; lower is stronger",
+        "guesses/s: what {} can try at most\nrank in a family: memory x time counts as well (docs/strength.md)",
         escaped(attacker)
     );
     let mut text = format!("{}\n{legend}", table.trim_fmt());

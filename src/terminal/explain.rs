@@ -3,6 +3,7 @@
 use comfy_table::{CellAlignment, Table, presets};
 use hashtune::recommend::{Explanation, WhatIf};
 use hashtune::setting::Setting;
+use hashtune::strength::floor_ratio;
 use hashtune::units::Short;
 
 use super::Row;
@@ -43,8 +44,12 @@ pub(super) fn comparison(now: &Row, then: &Row) -> String {
     let dash = || "-".to_owned();
     let both =
         |figure: &dyn Fn(&Row) -> Option<String>| [figure(now).unwrap_or_else(dash), figure(then).unwrap_or_else(dash)];
-    let rows: [(&str, [String; 2]); 6] = [
+    let rows: [(&str, [String; 2]); 7] = [
         ("setting", both(&|r| Some(r.setting.to_string()))),
+        (
+            "times the family's minimum",
+            both(&|r| Some(Short(floor_ratio(&r.setting)).to_string())),
+        ),
         ("guesses/s", both(&|r| r.guesses_per_s.map(|g| Short(g).to_string()))),
         ("1 login", both(&|r| r.single.map(|ms| ms.to_string()))),
         (
