@@ -34,13 +34,18 @@ impl Failure {
 
     /// A file or stream that failed: `out.toml: permission denied`.
     pub fn io(what: impl fmt::Display, error: &io::Error) -> Self {
-        let text = error.to_string();
-        // "No such file or directory (os error 2) at path ...": the number helps nobody, and the path is a temporary one.
-        let text = text.split(" (os error").next().unwrap_or_default();
-        let mut words = text.chars();
-        let first = words.next().map(|c| c.to_lowercase().to_string()).unwrap_or_default();
-        Self::new(format!("{what}: {first}{}", words.as_str()))
+        Self::new(format!("{what}: {}", reason(error)))
     }
+}
+
+/// The system's reason in our style: `permission denied`.
+pub fn reason(error: &io::Error) -> String {
+    let text = error.to_string();
+    // "No such file or directory (os error 2) at path ...": the number helps nobody, and the path is a temporary one.
+    let text = text.split(" (os error").next().unwrap_or_default();
+    let mut words = text.chars();
+    let first = words.next().map(|c| c.to_lowercase().to_string()).unwrap_or_default();
+    format!("{first}{}", words.as_str())
 }
 
 impl From<BadValue> for Failure {

@@ -240,6 +240,99 @@ fn soft_limits_and_oversized_ones_are_doubts() {
 }
 
 #[test]
+fn a_controller_that_no_mounted_hierarchy_can_hold_is_not_lost() {
+    let files = |mounts: &str, membership: &str| {
+        let host = probed(&[
+            ("proc/self/mountinfo", mounts),
+            ("proc/self/cgroup", membership),
+            ("proc/self/status", "Cpus_allowed_list:\t0-3\n"),
+            ("proc/meminfo", "MemTotal: 1000 kB\n"),
+            ("c/a/cpu.cfs_quota_us", "200000\n"),
+            ("c/a/cpu.cfs_period_us", "100000\n"),
+            ("c/tasks", ""),
+        ]);
+        (host.usable_cpus, host.cgroup_version, codes(&host))
+    };
+    let (v1, lost) = (CgroupVersion::V1, vec!["cgroup-path-not-found"]);
+    let cpu = "2 1 0:2 / /c rw - cgroup none rw,cpuacct,cpu\n";
+    let line = "3:cpuacct,cpu:/a\n0::/\n";
+    assert_eq!(files(cpu, line), (Some(2.0), v1, vec![]));
+    // A hierarchy that could hold it is there, but the process's place in it is not found.
+    let with_memory = format!("{cpu}3 1 0:3 / /m rw - cgroup none rw,memory\n");
+    assert_eq!(files(&with_memory, line), (Some(2.0), v1, lost.clone()));
+    let with_v2 = format!("{cpu}3 1 0:3 / /u rw - cgroup2 none rw\n");
+    assert_eq!(files(&with_v2, line), (Some(2.0), CgroupVersion::Hybrid, lost.clone()));
+    // The membership names a hierarchy that is not mounted.
+    let listed = "4:memory:/a\n3:cpuacct,cpu:/a\n0::/\n";
+    assert_eq!(files(cpu, listed), (Some(2.0), v1, lost));
+    // The line that could not be understood may be the mount.
+    let damaged = format!("{cpu}3 1 0:3 / /u rw cgroup2\n");
+    let doubts = vec!["malformed-file", "cgroup-path-not-found"];
+    assert_eq!(files(&damaged, line), (Some(2.0), v1, doubts));
+}
+
+#[test]
+fn unreadable_mounts_are_not_called_absent() {
+    let mut files = vec![
+        ("proc/self/mountinfo", "DIR"),
+        ("proc/self/cgroup", "0::/a\n"),
+        ("proc/meminfo", "MemTotal: 1 kB\n"),
+    ];
+    let host = probed(&files);
+    assert_eq!(host.cgroup_version, CgroupVersion::None);
+    assert_eq!(codes(&host), ["unreadable-file"]);
+    files[0].1 = SYSFS;
+    assert_eq!(codes(&probed(&files)), ["no-cgroup"]);
+}
+
+#[test]
+fn limit_files_are_no_doubt_where_the_hierarchical_figure_counts() {
+    let files = |stat: &'static str, own: &'static str, parent: &'static str| {
+        let host = probed(&[
+            ("proc/self/mountinfo", MEMORY_V1),
+            ("proc/self/cgroup", "3:memory:/a/b\n"),
+            ("proc/meminfo", "MemTotal: 1000000 kB\n"),
+            ("m/a/b/memory.stat", stat),
+            ("m/a/b/memory.limit_in_bytes", own),
+            ("m/a/memory.limit_in_bytes", parent),
+            ("m/memory.limit_in_bytes", "5000\n"),
+        ]);
+        let decided = file(&host.memory_decided_by).to_owned();
+        (host.memory_limit.map(|b| b.0), decided, codes(&host))
+    };
+    let finite = "hierarchical_memory_limit 5000\n";
+    let top = || "m/memory.limit_in_bytes".to_owned();
+    assert_eq!(files(finite, "DIR", "x\n"), (Some(5000), top(), vec![]));
+    let other = "hierarchical_memory_limit 4000\n";
+    let stat = "m/a/b/memory.stat".to_owned();
+    assert_eq!(files(other, "x\n", "DIR"), (Some(4000), stat, vec![]));
+    let unlimited = "hierarchical_memory_limit 9223372036854771712\n";
+    assert_eq!(
+        files(unlimited, "DIR", "x\n"),
+        (None, "proc/meminfo".to_owned(), vec![])
+    );
+    let doubts = vec!["unreadable-file", "malformed-file"];
+    assert_eq!(files("cache 1\n", "DIR", "x\n"), (Some(5000), top(), doubts));
+}
+
+#[test]
+fn a_missing_root_is_refused_in_our_words() {
+    let output = assert_cmd::Command::cargo_bin("hashtune")
+        .unwrap()
+        .args(["probe", "--root", "/nope"])
+        .output()
+        .unwrap();
+    let stderr = String::from_utf8(output.stderr).unwrap();
+    assert_eq!(
+        (output.status.code(), stderr.lines().next()),
+        (
+            Some(2),
+            Some("error: --root \"/nope\": no such file or directory; accepted: a directory that stands for /")
+        )
+    );
+}
+
+#[test]
 fn nothing_at_all_is_no_panic() {
     let host = probed(&[]);
     assert_eq!((host.usable_cpus, host.usable_memory), (None, None));

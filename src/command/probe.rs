@@ -7,7 +7,7 @@ use clap::{Args, ValueEnum};
 use hashtune::host::{self, Cache, CpuCounters, Host, ProbeRecord};
 use hashtune::units::{BadValue, Bytes, Short};
 
-use crate::failure::Failure;
+use crate::failure::{Failure, reason};
 
 /// Arguments of `hashtune probe`.
 #[derive(Debug, Clone, PartialEq, Eq, Args)]
@@ -72,7 +72,7 @@ fn root(args: &ProbeArgs) -> Result<PathBuf, BadValue> {
     };
     read().map_err(|error: io::Error| {
         let shown = args.root.display().to_string();
-        BadValue::new("--root", shown, error.to_string(), "a directory that stands for /")
+        BadValue::new("--root", shown, reason(&error), "a directory that stands for /")
     })
 }
 

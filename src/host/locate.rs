@@ -6,6 +6,7 @@ use std::path::{Path, PathBuf};
 
 use super::membership::{Home, Membership};
 use super::mountinfo::{Mount, Mounts};
+use super::probe::CONTROLLERS as COUNTED;
 use super::reader::Reader;
 use super::{CgroupDirs, Hierarchy};
 
@@ -79,6 +80,7 @@ enum Reach {
 pub(super) fn locate(reader: &Reader, mounts: &Mounts, membership: &Membership, controller: &str) -> Option<Place> {
     let (hierarchy, path, candidates): (_, &[u8], Vec<&Mount>) = match membership.home(controller) {
         Home::V1(path) => (Hierarchy::V1, path, mounts.v1(controller).collect()),
+        Home::V2(_) if nowhere(mounts, controller) => return None,
         Home::V2(path) => (Hierarchy::V2, path, mounts.v2().collect()),
         Home::Unknown if mounts.v1(controller).next().is_some() || mounts.v2().next().is_some() => {
             return Some(Place::unknown(b""));
@@ -104,6 +106,14 @@ pub(super) fn locate(reader: &Reader, mounts: &Mounts, membership: &Membership, 
         path: path.to_vec(),
         dirs: Some(CgroupDirs { hierarchy, dirs }),
     })
+}
+
+/// Whether v1 hierarchies are mounted, but none that carries the controller and no unified one: then the `0::` line,
+/// which lists the process for every controller without a v1 hierarchy, speaks of nothing that could have been lost.
+fn nowhere(mounts: &Mounts, controller: &str) -> bool {
+    let v1 = |name| mounts.v1(name).next().is_some();
+    // A line that could not be understood may be the mount.
+    mounts.malformed.is_none() && mounts.v2().next().is_none() && !v1(controller) && COUNTED.into_iter().any(v1)
 }
 
 impl Place {
@@ -301,7 +311,8 @@ mod tests {
         assert!(found.dirs.is_none() && found.not_found);
         let v1 = "1 0 0:1 / /c rw - cgroup c rw,cpu\n";
         assert_eq!(place(&["c/tasks"], v1, "3:cpu:/\n", "memory"), None);
-        assert!(place(&["c/tasks"], v1, "3:cpu:/\n0::/\n", "memory").unwrap().not_found);
+        assert_eq!(place(&["c/tasks"], v1, "3:cpu:/\n0::/\n", "memory"), None);
+        assert!(place(&[], "", "0::/a\n", "memory").unwrap().not_found);
         assert!(place(&["c/tasks"], v1, "0::/\n", "cpu").unwrap().not_found);
         assert!(place(&["c/tasks"], v1, "", "cpu").unwrap().not_found);
     }

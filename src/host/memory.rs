@@ -43,7 +43,8 @@ fn value(found: Option<(Bytes, PathBuf)>) -> Option<Bytes> {
 }
 
 /// `hierarchical_memory_limit` of the own cgroup is what the kernel applies: it covers ancestors that cannot be seen
-/// and leaves out those that do not bind. Only where it is missing do the limit files along the path count.
+/// and leaves out those that do not bind. Only where it is missing do the limit files along the path count; else they
+/// may name the file to change, and what is wrong with them is no doubt about the answer.
 fn v1_limits(survey: &mut Survey, cgroup: &CgroupDirs) -> MemoryLimits {
     let stat_file = cgroup.own().join("memory.stat");
     let stat = survey.content(&stat_file).unwrap_or_default();
@@ -51,7 +52,7 @@ fn v1_limits(survey: &mut Survey, cgroup: &CgroupDirs) -> MemoryLimits {
     if let Some(Bound::Finite(bytes)) = applied {
         survey.see(&stat_file, Limit::Memory(bytes));
     }
-    let before = survey.seen.len();
+    let (before, doubts) = (survey.seen.len(), survey.warnings.len());
     let walked = least(
         survey,
         cgroup,
@@ -59,6 +60,9 @@ fn v1_limits(survey: &mut Survey, cgroup: &CgroupDirs) -> MemoryLimits {
         values::v1_memory,
         Limit::Memory,
     );
+    if applied.is_some() {
+        survey.warnings.truncate(doubts);
+    }
     let hard = match applied {
         None => walked,
         Some(Bound::Unlimited) => None,

@@ -37,7 +37,7 @@ pub(super) fn probe_with(reader: &Reader) -> Host {
     }
     let cgroups = Cgroups::read(&mut survey);
     host.cgroup_version = cgroups.version;
-    if cgroups.version == CgroupVersion::None && !survey.warnings.contains(&Caveat::NoProc) {
+    if cgroups.version == CgroupVersion::None && cgroups.mounts_known && !survey.warnings.contains(&Caveat::NoProc) {
         survey.warn(Caveat::NoCgroup);
     }
     let online = probe_cpus(&mut host, &mut survey, &cgroups);
@@ -65,13 +65,17 @@ fn no_proc(reader: &Reader) -> bool {
 /// The two files that say where the process's cgroups are.
 struct Cgroups {
     mounts: Mounts,
+    /// Whether `mounts` is what there is: not so where mountinfo could not be read.
+    mounts_known: bool,
     membership: Membership,
     version: CgroupVersion,
 }
 
 impl Cgroups {
     fn read(survey: &mut Survey) -> Self {
+        let doubts = survey.warnings.len();
         let mounts = Mounts::parse(&survey.content(MOUNTINFO).unwrap_or_default());
+        let mounts_known = survey.warnings.len() == doubts;
         let membership = Membership::parse(&survey.content(MEMBERSHIP).unwrap_or_default());
         if let Some(line) = &mounts.malformed {
             survey.malformed(Path::new(MOUNTINFO), line);
@@ -88,6 +92,7 @@ impl Cgroups {
         };
         Self {
             mounts,
+            mounts_known,
             membership,
             version,
         }
