@@ -80,7 +80,8 @@ enum Reach {
 pub(super) fn locate(reader: &Reader, mounts: &Mounts, membership: &Membership, controller: &str) -> Option<Place> {
     let (hierarchy, path, candidates): (_, &[u8], Vec<&Mount>) = match membership.home(controller) {
         Home::V1(path) => (Hierarchy::V1, path, mounts.v1(controller).collect()),
-        Home::V2(_) if nowhere(mounts, controller) => return None,
+        // Any other path names a group of that hierarchy, whose limits are lost with it.
+        Home::V2(b"/") if nowhere(mounts, controller) => return None,
         Home::V2(path) => (Hierarchy::V2, path, mounts.v2().collect()),
         Home::Unknown if mounts.v1(controller).next().is_some() || mounts.v2().next().is_some() => {
             return Some(Place::unknown(b""));
