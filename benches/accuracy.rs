@@ -11,7 +11,7 @@ use hashtune::queue::{self, Cpus, Station};
 use hashtune::setting::Setting;
 use hashtune::stats::{mean, quantile};
 
-const RUNS: usize = 5;
+const RUNS: usize = 3;
 const QUANTILE: f64 = 0.95;
 
 fn main() {
