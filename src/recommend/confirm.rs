@@ -340,14 +340,13 @@ pub(super) fn out_of_time(what: &str) -> Confirmed {
 
 /// CPU seconds of each hash, in order: the spread is the hashes', the mean is `mean_s`.
 ///
-/// One-lane hashes have their own thread's clock. With lanes only the wall time of lone hashes tells the spread.
+/// One-lane hashes have their own thread's clock. With lanes the time in service tells the spread: too much of it where hashes
+/// run side by side, which errs on the wide side.
 pub fn demands(run: &Measurement, mean_s: f64) -> Vec<f64> {
     let own: Vec<f64> = if run.setting.lanes() == 1 {
         run.samples.iter().map(|s| s.thread_cpu).collect()
-    } else if matches!(run.load, Load::Single { .. }) {
-        run.samples.iter().map(|s| s.finished - s.started).collect()
     } else {
-        vec![1.0; run.samples.len()]
+        run.samples.iter().map(|s| s.finished - s.started).collect()
     };
     let mean = own.iter().sum::<f64>() / own.len() as f64;
     own.iter()

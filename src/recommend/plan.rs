@@ -11,6 +11,10 @@ use crate::verdict::{self, Ceiling, Cost, Limit, Verdict};
 /// Share of the latency budget that a proposal may use by prediction; the rest is for the error of prediction and measurement.
 pub const AIM: f64 = 0.85;
 
+/// How much dearer a hash may get from one measurement to the next, as seen on shared hosts (`docs/accuracy.md`). Near the ceiling that
+/// moves the latency far more than in proportion, so a proposal must keep the budget with it, too.
+pub const DRIFT: f64 = 1.08;
+
 /// What one setting would do at the peak, predicted.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Assessment {
@@ -173,7 +177,15 @@ impl Planner {
             }
             let ceiling = self.ceiling(cost, workers);
             let peak_holds = verdict::peak_verdict(&ceiling, &self.budget, self.usable).is_none();
-            if peak_holds && self.latency_within(cost, workers, limit_s) {
+            let dearer = Cost {
+                loaded_s: cost.loaded_s * DRIFT,
+                ..*cost
+            };
+            let holds = |planner: &mut Self| {
+                planner.latency_within(cost, workers, limit_s)
+                    && planner.latency_within(&dearer, workers, limit_s / AIM)
+            };
+            if peak_holds && holds(self) {
                 return Some(workers);
             }
         }
