@@ -24,12 +24,36 @@ fn library_cost(library: &str, ratio: (f64, f64)) -> Caveat {
 }
 
 impl Session<'_> {
-    pub(super) fn margin(&self, evidence: &Evidence) -> f64 {
+    /// The share of each limit that is used.
+    fn used(&self, evidence: &Evidence) -> [(Limit, f64); 3] {
         let budget = &self.request.budget;
-        let latency = evidence.latency.high / budget.latency.as_s();
-        let peak = budget.peak.per_s() / (evidence.ceiling.per_s() * (1.0 - budget.headroom.0));
-        let memory = evidence.peak_memory.bytes.as_f64() / budget.hash_memory().as_f64();
-        1.0 - latency.max(peak).max(memory)
+        [
+            (Limit::Latency, evidence.latency.high / budget.latency.as_s()),
+            (
+                Limit::Peak,
+                budget.peak.per_s() / (evidence.ceiling.per_s() * (1.0 - budget.headroom.0)),
+            ),
+            (
+                Limit::Memory,
+                evidence.peak_memory.bytes.as_f64() / budget.hash_memory().as_f64(),
+            ),
+        ]
+    }
+
+    pub(super) fn margin(&self, evidence: &Evidence) -> f64 {
+        1.0 - self
+            .used(evidence)
+            .into_iter()
+            .map(|(_, share)| share)
+            .fold(0.0, f64::max)
+    }
+
+    /// The limit of which most is used.
+    fn tightest(&self, evidence: &Evidence) -> Limit {
+        let [first, rest @ ..] = self.used(evidence);
+        rest.into_iter()
+            .fold(first, |most, next| if next.1 > most.1 { next } else { most })
+            .0
     }
 
     pub(super) fn recommendation(&mut self, proposal: &Proposal, evidence: Evidence, tried: &Tried) -> Recommendation {
@@ -40,7 +64,9 @@ impl Session<'_> {
             Verdict::Exceeds { limit, .. } => Some(*limit),
             _ => None,
         });
-        let binding = limit.or(missed);
+        let binding = limit
+            .or(missed)
+            .or_else(|| next.as_ref().map(|_| self.tightest(&evidence)));
         let floor_ratio = floor_ratio(&proposal.setting);
         if !at_or_above_floor(&proposal.setting) {
             self.keep_caveats(&[Caveat::BelowFloor { floor_ratio }]);
