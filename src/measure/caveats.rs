@@ -2,6 +2,7 @@
 
 use super::{Load, Measurement, Sample};
 use crate::caveat::Caveat;
+use crate::stats;
 use crate::units::Millis;
 
 /// From where on a doubt is worth a word.
@@ -108,16 +109,9 @@ fn median(values: impl IntoIterator<Item = f64>) -> f64 {
 }
 
 /// The smallest value that at least a share `q` of them do not exceed; 0 for none.
-#[allow(
-    clippy::cast_possible_truncation,
-    clippy::cast_sign_loss,
-    clippy::cast_precision_loss
-)]
 fn quantile(values: impl IntoIterator<Item = f64>, q: f64) -> f64 {
-    let mut sorted: Vec<f64> = values.into_iter().collect();
-    sorted.sort_by(f64::total_cmp);
-    let rank = (sorted.len() as f64 * q).ceil() as usize;
-    sorted.get(rank.saturating_sub(1)).copied().unwrap_or(0.0)
+    let mut values: Vec<f64> = values.into_iter().collect();
+    stats::quantile_in_place(&mut values, q).unwrap_or(0.0)
 }
 
 /// Only in the open loop is there a generator: elsewhere a hash starts when the last one ended.

@@ -1,9 +1,8 @@
 //! The tuned settings that the search may propose.
 
 use crate::setting::{Algorithm, Argon2id, Bcrypt, Digest, Pbkdf2, Scrypt, Setting};
+use crate::strength::MIN_TUNED_KIB;
 
-/// Least memory of a tuned Argon2id setting: OWASP's smallest row (Password Storage Cheat Sheet), in KiB.
-pub const MIN_ARGON2_KIB: u32 = 7168;
 /// Most passes tried. Past this, more passes are worth less than the tie band.
 pub const MAX_PASSES: u32 = 24;
 
@@ -12,7 +11,7 @@ pub const MAX_PASSES: u32 = 24;
 /// Fine enough that one step down costs at most 8 % of the rank (which goes with m^1.5), coarse enough to be repeatable.
 pub fn argon2_memory(max_kib: u32) -> Vec<u32> {
     let mut sizes = Vec::new();
-    let mut kib = MIN_ARGON2_KIB;
+    let mut kib = MIN_TUNED_KIB;
     while kib <= max_kib.min(Argon2id::MAX_KIB) {
         sizes.push(kib);
         kib = if kib < 16 << 10 {

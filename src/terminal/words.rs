@@ -3,6 +3,7 @@
 use hashtune::bench::Doubt;
 use hashtune::report::{Basis, Hash, Limit, Report};
 use hashtune::units::{Bytes, Rate, Share, Short};
+use hashtune::verdict::Quantile;
 
 use crate::cli::Assumed;
 
@@ -52,7 +53,7 @@ pub(super) fn disturbances(doubts: &[Doubt]) -> Vec<(String, String)> {
 
 /// `p95` for 0.95.
 pub(super) fn quantile(share: f64) -> String {
-    format!("p{}", Short(share * 100.0))
+    Quantile(share).to_string()
 }
 
 /// What to deploy, how it does at the peak, what it needs, how strong it is, and why it is not stronger.
