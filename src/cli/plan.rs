@@ -10,7 +10,8 @@ use hashtune::engine::Pages;
 use hashtune::export;
 use hashtune::hash_string;
 use hashtune::preset;
-use hashtune::recommend::{Bounds, MAX_PASSES};
+use hashtune::recommend::Bounds;
+use hashtune::recommend::grid::MAX_PASSES;
 use hashtune::setting::{self, Algorithm, Argon2id, Setting};
 use hashtune::units::{BadValue, Bytes, Millis, Rate, Seconds, Share};
 

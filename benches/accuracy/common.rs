@@ -1,0 +1,79 @@
+//! What the parts share: this machine, and how spreads are printed.
+
+use std::path::Path;
+use std::sync::{Arc, LazyLock};
+
+use hashtune::engine::{Engine, Native, Pages};
+use hashtune::host::{self, Host};
+use hashtune::measure::{Load, Measure, MeasureError, Measurement, Runner};
+use hashtune::queue::{Cpus, Quota, Station};
+use hashtune::setting::Setting;
+use hashtune::stats::quantile;
+
+/// Runs behind each median.
+pub const RUNS: usize = 3;
+/// The quantile of latency that everything is about.
+pub const QUANTILE: f64 = 0.95;
+
+/// What this process may use.
+pub static HOST: LazyLock<Host> = LazyLock::new(|| host::probe(Path::new("/")));
+
+/// The CPUs as the simulation sees them.
+pub fn cpus() -> Cpus {
+    let quota = HOST.quota.as_ref().map(|q| Quota {
+        cpus: q.cpus,
+        period_s: q.period_us as f64 / 1e6,
+    });
+    let online = std::thread::available_parallelism().map_or(1, usize::from) as u32;
+    let affinity = HOST.affinity_cpus.unwrap_or(online).max(1);
+    Cpus { affinity, quota }
+}
+
+/// One-lane hashes that keep every usable CPU busy.
+pub fn busy() -> u32 {
+    cpus().usable().ceil() as u32
+}
+
+pub fn heading() -> String {
+    let Cpus { affinity, quota } = cpus();
+    let quota = quota.map_or(String::new(), |q| format!(", of which a quota allows {} CPUs", q.cpus));
+    format!("{affinity} CPUs{quota}; median [lowest, highest] of {RUNS} runs unless said otherwise")
+}
+
+pub fn setting(text: &str) -> Setting {
+    text.parse().expect("a valid setting")
+}
+
+pub fn native() -> Arc<dyn Engine> {
+    Arc::new(Native::new(Pages::Deployed))
+}
+
+/// Measures with an engine of its own and without a deadline.
+pub fn measure(engine: Arc<dyn Engine>, setting: &Setting, load: &Load) -> Result<Measurement, MeasureError> {
+    Runner::new(engine, cpus().usable()).measure(setting, load)
+}
+
+/// CPU seconds of a hash with every CPU busy, from about `seconds` of hashes.
+pub fn loaded_cost(setting: &Setting, seconds: f64) -> Result<f64, MeasureError> {
+    Ok(measure(native(), setting, &saturated(seconds))?.cpu_per_hash())
+}
+
+/// A closed loop with as many clients as CPUs.
+pub fn saturated(seconds: f64) -> Load {
+    Load::Closed {
+        clients: busy(),
+        hashes: u32::MAX,
+        seconds,
+    }
+}
+
+/// As many one-lane workers as there are CPUs to run them.
+pub fn station() -> Station {
+    Station::plain(cpus().affinity, cpus())
+}
+
+/// `median [lowest, highest]`.
+pub fn spread(values: &[f64]) -> String {
+    let at = |q: f64| quantile(values, q).unwrap_or(f64::NAN);
+    format!("{:.3} [{:.3}, {:.3}]", at(0.5), at(0.0), at(1.0))
+}
