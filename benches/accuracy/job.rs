@@ -8,7 +8,7 @@ use hashtune::setting::Setting;
 use serde_json::Value;
 
 /// The README's budgets.
-pub const BUDGETS: [&str; 6] = ["--budget-ms", "250", "--peak", "20/s", "--mem", "1GiB"];
+pub const BUDGETS: &str = "--budget-ms 250 --peak 20/s --mem 1GiB";
 
 /// What one run of the main job said.
 pub struct Answer {
@@ -16,7 +16,7 @@ pub struct Answer {
     pub pick: Option<Pick>,
     /// Seconds from start to exit.
     pub seconds: f64,
-    /// Codes of its caveats; in place of an answer what it said instead.
+    /// The codes of its caveats; without a pick what it said instead.
     pub remarks: String,
 }
 
@@ -26,56 +26,61 @@ pub struct Pick {
     pub cpu_ms: f64,
     /// Measured quantile and the upper end of its interval.
     pub latency_ms: (f64, f64),
+    /// Times as strong as the family's minimum.
+    pub floor_ratio: f64,
+    /// `measured` or `simulated`.
+    pub basis: String,
 }
 
-/// Runs `hashtune` with the README's budgets and `more` arguments.
-pub fn recommend(more: &[&str]) -> Result<Answer, Box<dyn Error>> {
+/// Runs `hashtune` with these arguments.
+pub fn recommend(args: &str) -> Result<Answer, Box<dyn Error>> {
     let began = Instant::now();
     let run = Command::new(env!("CARGO_BIN_EXE_hashtune"))
-        .args(BUDGETS)
-        .args(more)
+        .args(args.split_whitespace())
         .args(["--format", "json", "--quiet"])
         .output()?;
     let seconds = began.elapsed().as_secs_f64();
     if !run.status.success() {
         let said = String::from_utf8_lossy(&run.stderr);
-        let error = said.lines().find(|l| l.starts_with("error:")).unwrap_or("no answer");
-        let (pick, remarks) = (None, error.to_owned());
+        // After the doubts: what is wrong, and the first thing that would help.
+        let from_error = said.lines().skip_while(|l| !l.starts_with("error:")).take(2);
+        let remarks = from_error.collect::<Vec<_>>().join("; ");
+        let pick = None;
         return Ok(Answer { pick, seconds, remarks });
     }
     let report: Value = serde_json::from_slice(&run.stdout)?;
-    let at = |pointer: &str| {
-        report
-            .pointer(pointer)
-            .and_then(Value::as_f64)
-            .ok_or(format!("no {pointer}"))
-    };
-    let hash = report.pointer("/hash").ok_or("no hash")?;
-    let pick = Pick {
-        setting: setting_of(hash)?,
-        cpu_ms: at("/evidence/cpu_ms")?,
-        latency_ms: (at("/evidence/latency_ms")?, at("/evidence/latency_ms_high")?),
-    };
-    let codes = report
-        .pointer("/caveats")
-        .and_then(Value::as_array)
-        .into_iter()
-        .flatten();
-    let codes: Vec<&str> = codes.filter_map(|c| c.get("code")?.as_str()).collect();
-    Ok(Answer {
-        pick: Some(pick),
-        seconds,
-        remarks: codes.join(" "),
-    })
+    let pick = Some(pick(&report)?);
+    let caveats = report.pointer("/caveats").and_then(Value::as_array);
+    let codes = caveats.into_iter().flatten().filter_map(|c| c.get("code")?.as_str());
+    let remarks = codes.collect::<Vec<_>>().join(" ");
+    Ok(Answer { pick, seconds, remarks })
 }
 
-fn setting_of(hash: &Value) -> Result<Setting, Box<dyn Error>> {
-    let number = |key: &str| hash.get(key).and_then(Value::as_u64).ok_or(format!("no {key}"));
-    let text = format!(
-        "argon2id:m={},t={},p={}",
-        number("memory_kib")?,
-        number("time_cost")?,
-        number("parallelism")?
-    );
-    Ok(text.parse()?)
+fn pick(report: &Value) -> Result<Pick, Box<dyn Error>> {
+    let at = |pointer: &str| report.pointer(pointer).ok_or(format!("the report has no {pointer}"));
+    let number = |pointer: &str| at(pointer)?.as_f64().ok_or(format!("{pointer} is no number"));
+    let text = |pointer: &str| {
+        at(pointer)?
+            .as_str()
+            .ok_or(format!("{pointer} is no text"))
+            .map(str::to_owned)
+    };
+    let algorithm = text("/hash/algorithm")?;
+    let setting = match algorithm.as_str() {
+        "argon2id" => format!(
+            "argon2id:m={},t={},p={}",
+            number("/hash/memory_kib")?,
+            number("/hash/time_cost")?,
+            number("/hash/parallelism")?
+        ),
+        "bcrypt" => format!("bcrypt:{}", number("/hash/cost")?),
+        other => return Err(format!("{other} was not asked for").into()),
+    };
+    Ok(Pick {
+        setting: setting.parse()?,
+        cpu_ms: number("/evidence/cpu_ms")?,
+        latency_ms: (number("/evidence/latency_ms")?, number("/evidence/latency_ms_high")?),
+        floor_ratio: number("/strength/floor_ratio")?,
+        basis: text("/evidence/basis")?,
+    })
 }

@@ -19,7 +19,7 @@ use crate::common::{QUANTILE, cpus, measure, native, saturated};
 use crate::job;
 
 /// Passes swept, and asked for.
-const MAX_TIME_COST: &str = "4";
+const MAX_TIME_COST: u32 = 4;
 /// The README's budgets, as numbers.
 const BUDGET_S: f64 = 0.25;
 const PEAK_PER_S: f64 = 20.0;
@@ -28,17 +28,15 @@ const HEADROOM: f64 = 0.1;
 const SECONDS: f64 = 6.0;
 
 pub fn run() -> Result<(), Box<dyn Error>> {
-    println!(
-        "\nhashtune {} --max-time-cost {MAX_TIME_COST}, before and after a sweep",
-        job::BUDGETS.join(" ")
-    );
-    let before = job::recommend(&["--max-time-cost", MAX_TIME_COST])?;
+    let asked = format!("{} --max-time-cost {MAX_TIME_COST}", job::BUDGETS);
+    println!("\nhashtune {asked}, before and after a sweep");
+    let before = job::recommend(&asked)?;
     let began = Instant::now();
     let mut fitting = Vec::new();
     let mut measured = 0;
     let lanes: Vec<u32> = (0..).map(|i| 1 << i).take_while(|p| *p <= cpus().affinity).collect();
     for line in grid::lines(Algorithm::Argon2id, 512 << 10, &lanes) {
-        let passes = |s: &Setting| matches!(s, Setting::Argon2id(a) if a.time_cost() <= 4);
+        let passes = |s: &Setting| matches!(s, Setting::Argon2id(a) if a.time_cost() <= MAX_TIME_COST);
         let mut missed = 0;
         for setting in line.iter().filter(|s| passes(s) && at_or_above_floor(s)) {
             measured += 1;
@@ -54,7 +52,7 @@ pub fn run() -> Result<(), Box<dyn Error>> {
         }
     }
     let sweep_s = began.elapsed().as_secs_f64();
-    let after = job::recommend(&["--max-time-cost", MAX_TIME_COST])?;
+    let after = job::recommend(&asked)?;
     let attacker = Attacker::builtin();
     fitting.sort_by(|a, b| attacker.rank(a).total_cmp(&attacker.rank(b)));
     println!(

@@ -14,12 +14,12 @@ const TIMES: usize = 10;
 
 pub fn run() -> Result<(), Box<dyn Error>> {
     let yardstick = setting("argon2id:m=19456,t=2,p=1");
-    println!("\n{TIMES} times: hashtune {}", job::BUDGETS.join(" "));
+    println!("\n{TIMES} times: hashtune {}", job::BUDGETS);
     println!("after each, 2 s of {yardstick} on all CPUs: what the machine's own speed does");
     println!("    s   setting                     p95, up to (ms)   CPU ms   {yardstick}   caveats");
     let (mut picks, mut speeds) = (Vec::new(), Vec::new());
     for _ in 0..TIMES {
-        let answer = job::recommend(&[])?;
+        let answer = job::recommend(job::BUDGETS)?;
         let speed = loaded_cost(&yardstick, 2.0)? * 1e3;
         speeds.push(speed);
         let said = answer.pick.as_ref().map_or_else(
