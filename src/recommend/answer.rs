@@ -1,14 +1,15 @@
 //! From proposals to an answer: refine, confirm, step down.
 
 use super::confirm::Confirmed;
-use super::search::{self, Aim, Proposal, Space, propose};
+use super::search::{Aim, Proposal, Space, propose};
 use super::session::{Depth, Session};
 use super::{Answer, remedy};
 use crate::caveat::Caveat;
 use crate::measure::{MeasureError, Measurement};
 use crate::setting::{Algorithm, Setting};
 use crate::strength::TIE_BAND;
-use crate::verdict::Verdict;
+use crate::units::Bytes;
+use crate::verdict::{Limit, Verdict};
 
 /// Times that a proposal may miss at the peak before the answer is left open.
 const CONFIRMATIONS: usize = 3;
@@ -112,6 +113,13 @@ impl Session<'_> {
                     return Ok(Some(Answer::Undecided { why, hint }));
                 }
                 Confirmed::No(missed) => {
+                    let out_of_memory = matches!(
+                        missed.verdict,
+                        Verdict::Exceeds {
+                            limit: Limit::Memory,
+                            ..
+                        }
+                    );
                     self.observer
                         .note(&format!("{}: {}", proposal.setting, missed.verdict.reason()));
                     tried.push(Attempt {
@@ -119,9 +127,13 @@ impl Session<'_> {
                         verdict: missed.verdict,
                         latency_s: missed.latency_s,
                     });
-                    aim.lower(&proposal.setting, missed.factor);
+                    aim.missed(&proposal, missed.factor);
                     self.model.drift(missed.drift);
-                    next = self.weaker(algorithm, &proposal, &aim)?;
+                    if out_of_memory {
+                        let held = self.planner.held(&proposal.setting, proposal.workers);
+                        self.planner.free = Bytes(held.0 - 1);
+                    }
+                    next = self.refined(algorithm, &aim)?;
                 }
             }
         }
@@ -211,10 +223,13 @@ impl Session<'_> {
     /// The proposal that a measured setting is by itself.
     fn own_proposal(&mut self, setting: &Setting, aim: &Aim) -> Option<Proposal> {
         let cost = self.model.measured(setting)?;
+        let rank = self.request.attacker.rank(setting);
+        if !aim.allows(rank) {
+            return None;
+        }
         let workers = self
             .planner
             .feasible(setting, &cost, aim.of(setting) * self.request.budget.latency.as_s())?;
-        let rank = self.request.attacker.rank(setting);
         Some(Proposal {
             setting: *setting,
             cost,
@@ -222,21 +237,5 @@ impl Session<'_> {
             rank,
             strongest: rank,
         })
-    }
-
-    /// After a miss: what the lowered aim proposes, at least one grid step down.
-    fn weaker(&mut self, algorithm: Algorithm, missed: &Proposal, aim: &Aim) -> Result<Option<Refined>, MeasureError> {
-        if let Some(next) = self.refined(algorithm, aim)?
-            && next.proposal.rank > missed.rank
-        {
-            return Ok(Some(next));
-        }
-        let Some(setting) = search::step_down(&missed.setting, &self.space()) else {
-            return Ok(None);
-        };
-        self.measure_closely(&setting)?;
-        let lone = self.close.iter().rev().find(|lone| lone.setting == setting).cloned();
-        let proposal = self.own_proposal(&setting, aim);
-        Ok(proposal.zip(lone).map(|(proposal, lone)| Refined { proposal, lone }))
     }
 }

@@ -169,10 +169,9 @@ impl Planner {
     /// Whether a setting of this cost keeps memory, peak and `limit_s` seconds with some number of workers; and that number.
     pub fn feasible(&mut self, setting: &Setting, cost: &Cost, limit_s: f64) -> Option<u32> {
         for workers in self.worker_range() {
-            // To be measured, its memory must be free for as many as keep the CPUs busy.
-            let measured = workers.max(self.usable.ceil() as u32);
-            let held = verdict::memory(setting, measured, &self.budget).0 - self.budget.idle_memory.0;
-            if held > self.free.0 || verdict::memory_verdict(setting, workers, &self.budget).is_some() {
+            if self.held(setting, workers) > self.free
+                || verdict::memory_verdict(setting, workers, &self.budget).is_some()
+            {
                 return None;
             }
             let ceiling = self.ceiling(cost, workers);
@@ -190,6 +189,12 @@ impl Planner {
             }
         }
         None
+    }
+
+    /// Memory that must be free to measure it: for as many hashes as keep the CPUs busy.
+    pub fn held(&self, setting: &Setting, workers: u32) -> Bytes {
+        let measured = workers.max(self.usable.ceil() as u32);
+        Bytes(verdict::memory(setting, measured, &self.budget).0 - self.budget.idle_memory.0)
     }
 
     /// The ceiling with `workers` in flight.

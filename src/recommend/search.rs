@@ -55,22 +55,30 @@ pub struct Space {
     pub bounds: Bounds,
 }
 
-/// Share of the latency budget that a proposal may use by prediction: [`AIM`], or less for as many lanes as missed it.
+/// What misses at the peak leave to propose: all of [`AIM`] and any strength before the first.
 #[derive(Debug, Clone, Default, PartialEq)]
 pub struct Aim {
     lowered: Vec<(u32, f64)>,
+    missed_rank: f64,
 }
 
 impl Aim {
-    /// The share for a setting: how well lanes work together is what predictions know least of, so lanes are told apart.
+    /// Share of the latency budget that a setting may use by prediction: how well lanes work together is what predictions know
+    /// least of, so lanes are told apart.
     pub fn of(&self, setting: &Setting) -> f64 {
         let same = self.lowered.iter().filter(|(lanes, _)| *lanes == setting.lanes());
         same.map(|(_, aim)| *aim).fold(AIM, f64::min)
     }
 
-    /// Lowers it after a measurement showed `factor` times the predicted latency.
-    pub fn lower(&mut self, setting: &Setting, factor: f64) {
-        self.lowered.push((setting.lanes(), AIM / factor.max(1.0)));
+    /// Whether a rank is weaker than all that missed.
+    pub fn allows(&self, rank: f64) -> bool {
+        rank > self.missed_rank
+    }
+
+    /// Takes in that a proposal missed, with `factor` times the latency that its CPU time explains.
+    pub fn missed(&mut self, proposal: &Proposal, factor: f64) {
+        self.lowered.push((proposal.setting.lanes(), AIM / factor.max(1.0)));
+        self.missed_rank = self.missed_rank.max(proposal.rank);
     }
 }
 
@@ -122,8 +130,8 @@ fn feasible(
         let Some(workers) = planner.feasible(setting, &cost, limit_s) else {
             return false;
         };
-        if space.bounds.allow(setting) {
-            let rank = attacker.rank(setting);
+        let rank = attacker.rank(setting);
+        if space.bounds.allow(setting) && aim.allows(rank) {
             found.push(Proposal {
                 setting: *setting,
                 cost,
@@ -164,17 +172,8 @@ fn best(proposals: Vec<Proposal>) -> Option<Proposal> {
     Some(Proposal { strongest, ..best })
 }
 
-/// The next weaker setting on the same line (same passes and lanes), if the family's floor allows one.
-pub fn step_down(setting: &Setting, space: &Space) -> Option<Setting> {
-    neighbour(setting, false).filter(|s| space.bounds.allow(s))
-}
-
-/// The next stronger setting on the same line.
+/// The next stronger setting on the same line (same passes and lanes).
 pub fn step_up(setting: &Setting) -> Option<Setting> {
-    neighbour(setting, true)
-}
-
-fn neighbour(setting: &Setting, up: bool) -> Option<Setting> {
     let strength = |s: &Setting| match s {
         Setting::Argon2id(a) => (u64::from(a.memory_kib()), u64::from(a.time_cost()), a.lanes()),
         Setting::Bcrypt(b) => (b.cost().into(), 0, 0),
@@ -187,9 +186,9 @@ fn neighbour(setting: &Setting, up: bool) -> Option<Setting> {
         .flatten()
         .filter(|s| {
             let (x, y, z) = strength(s);
-            (y, z) == (second, third) && if up { x > size } else { x < size }
+            (y, z) == (second, third) && x > size
         })
-        .min_by_key(|s| strength(s).0.abs_diff(size))
+        .min_by_key(|s| strength(s).0)
 }
 
 /// Presets first asked for by families, in order and without repeats.
