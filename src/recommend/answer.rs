@@ -1,6 +1,7 @@
 //! From proposals to an answer: refine, confirm, step down.
 
 use super::confirm::Confirmed;
+use super::plan::AIM;
 use super::search::{Aim, Proposal, Space, propose};
 use super::session::{Depth, Session};
 use super::{Answer, remedy};
@@ -13,7 +14,7 @@ use crate::verdict::{Limit, Verdict};
 
 /// Times that a proposal may miss at the peak before the answer is left open.
 const CONFIRMATIONS: usize = 3;
-/// Times that a proposal is re-measured and proposed anew before it goes to the peak.
+/// Proposals that are measured and proposed anew before one of them goes to the peak.
 const REFINEMENTS: usize = 5;
 
 /// What was measured at the peak, in order, and what became of it.
@@ -146,35 +147,40 @@ impl Session<'_> {
 
     /// A proposal whose own cost was measured closely; `None` when nothing of the family is proposed.
     fn refined(&mut self, algorithm: Algorithm, aim: &Aim) -> Result<Option<Refined>, MeasureError> {
-        for _ in 0..REFINEMENTS {
-            let Some(proposal) = self.propose(algorithm, aim) else {
-                return Ok(None);
-            };
+        let mut measured = 0;
+        while let Some(proposal) = self.propose(algorithm, aim) {
             let known = self.close.iter().position(|lone| lone.setting == proposal.setting);
             if let Some(known) = known {
                 let lone = self.close[known].clone();
                 return Ok(Some(Refined { proposal, lone }));
             }
-            // One that was measured and is as good as the next guess is worth more than the guess.
-            if let Some(best) = self.strongest_measured(algorithm, aim)
-                && best.proposal.rank <= proposal.rank * TIE_BAND
-            {
+            // One that was measured and is as good as the next guess is worth more than the guess. And where the host gets slower
+            // and slower, so that each guess turns out dearer than its neighbours were, the peak itself shall tell.
+            let settled = measured >= REFINEMENTS;
+            let best = self.strongest_measured(algorithm, aim, 1.0);
+            let enough = best.filter(|b| settled || b.proposal.rank <= proposal.rank * TIE_BAND);
+            let bare = || {
+                settled
+                    .then(|| self.strongest_measured(algorithm, aim, 1.0 / AIM))
+                    .flatten()
+            };
+            if let Some(best) = enough.or_else(bare) {
                 return Ok(Some(best));
             }
             self.measure_closely(&proposal.setting)?;
+            measured += 1;
         }
-        // Still moving from one noisy measurement to the next.
-        Ok(self.strongest_measured(algorithm, aim))
+        Ok(None)
     }
 
-    /// The strongest of those measured closely that fit by their own figures.
-    fn strongest_measured(&mut self, algorithm: Algorithm, aim: &Aim) -> Option<Refined> {
+    /// The strongest of those measured closely that fit by their own figures, within `share` of the aim.
+    fn strongest_measured(&mut self, algorithm: Algorithm, aim: &Aim, share: f64) -> Option<Refined> {
         let close = self.close.clone();
         let fitting = close
             .into_iter()
             .filter(|lone| lone.setting.algorithm() == algorithm)
             .filter_map(|lone| {
-                let proposal = self.own_proposal(&lone.setting, aim)?;
+                let proposal = self.own_proposal(&lone.setting, aim, share)?;
                 Some(Refined { proposal, lone })
             });
         fitting.min_by(|a, b| a.proposal.rank.total_cmp(&b.proposal.rank))
@@ -221,15 +227,14 @@ impl Session<'_> {
     }
 
     /// The proposal that a measured setting is by itself.
-    fn own_proposal(&mut self, setting: &Setting, aim: &Aim) -> Option<Proposal> {
+    fn own_proposal(&mut self, setting: &Setting, aim: &Aim, share: f64) -> Option<Proposal> {
         let cost = self.model.measured(setting)?;
         let rank = self.request.attacker.rank(setting);
         if !aim.allows(rank) {
             return None;
         }
-        let workers = self
-            .planner
-            .feasible(setting, &cost, aim.of(setting) * self.request.budget.latency.as_s())?;
+        let limit_s = share * aim.of(setting) * self.request.budget.latency.as_s();
+        let workers = self.planner.feasible(setting, &cost, limit_s)?;
         Some(Proposal {
             setting: *setting,
             cost,
