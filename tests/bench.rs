@@ -24,6 +24,8 @@ struct World {
     measured: Vec<(Setting, Load)>,
     peaks: Vec<(Setting, u32)>,
     doubt: Option<Caveat>,
+    /// What goes wrong in a measurement, by its number from 0.
+    fault: Option<fn(usize, &mut Measurement)>,
 }
 
 fn cost(setting: &Setting) -> f64 {
@@ -88,7 +90,7 @@ impl Measure for World {
         let samples: Vec<Sample> = (0..n).map(sample).collect();
         let wall_s = samples.iter().map(|s| s.finished).fold(0.0, f64::max);
         self.clock += wall_s;
-        Ok(Measurement {
+        let mut measured = Measurement {
             setting: *setting,
             load: load.clone(),
             engine: "analytic",
@@ -99,7 +101,11 @@ impl Measure for World {
             lanes_cpu_s: 0.0,
             disturbance: Disturbance::default(),
             caveats: self.doubt.clone().into_iter().collect(),
-        })
+        };
+        if let Some(fault) = self.fault {
+            fault(self.measured.len() - 1, &mut measured);
+        }
+        Ok(measured)
     }
 
     fn peak_memory(&mut self, setting: &Setting, workers: u32) -> Result<PeakMemory, MeasureError> {
@@ -250,6 +256,55 @@ fn runs_that_disagree_are_a_doubt() {
     let busy = |run| ("busy-host", Some(run));
     assert_eq!(seen, [busy(1), busy(2), busy(3), ("noisy", None)]);
     assert_eq!(record.caveats[0].what.as_deref(), Some("alone"));
+}
+
+/// Measurement 0 is the first look; 1 to 3 are the runs.
+fn lone_with(fault: fn(usize, &mut Measurement), runs: u32) -> (Record, usize) {
+    let loads = Loads {
+        single: true,
+        ..Loads::default()
+    };
+    let mut world = World {
+        fault: Some(fault),
+        ..World::default()
+    };
+    let request = Request {
+        runs,
+        ..request(&["bcrypt:10"], loads)
+    };
+    (run(&request, &mut world), world.measured.len())
+}
+
+#[test]
+fn a_disturbed_run_is_repeated_once_and_the_quieter_counts() {
+    // The first run is slow and disturbed, its repetition is neither.
+    let (record, measured) = lone_with(
+        |at, m| {
+            if at == 1 {
+                m.disturbance.others_cpus = 0.8;
+                m.samples.iter_mut().for_each(|s| s.finished += 1.0);
+            }
+        },
+        2,
+    );
+    let load = &record.settings[0].loads[0];
+    assert_eq!((measured, load.runs), (1 + 2 + 1, 2));
+    assert_eq!(load.max_ms.highest.get(), 10.0);
+    assert!(record.caveats.is_empty(), "{:?}", record.caveats);
+
+    let (record, measured) = lone_with(|_, m| m.disturbance.others_cpus = 0.8, 2);
+    assert_eq!(measured, 1 + 2 * 2);
+    let doubts: Vec<_> = record.caveats.iter().map(|c| (c.code, c.run)).collect();
+    assert_eq!(doubts, [("still-disturbed", Some(1)), ("still-disturbed", Some(2))]);
+    assert_eq!(record.settings[0].loads[0].runs, 2, "it is reported, not dropped");
+}
+
+#[test]
+fn a_bogus_fast_hash_is_counted_and_shown() {
+    let (record, _) = lone_with(|at, m| m.samples[0].thread_cpu *= if at == 2 { 0.01 } else { 1.0 }, 3);
+    let load = &record.settings[0].loads[0];
+    assert_eq!((load.outliers, load.hashes), (1, 150));
+    assert!(text(Format::Text, &record).contains("; 1 took less than half or more than"));
 }
 
 #[test]
@@ -409,11 +464,24 @@ fn every_form_shows_every_row() {
     let mut csv = csv::Reader::from_reader(text(Format::Csv, &record).into_bytes().leak() as &[u8]);
     assert_eq!(csv.headers().unwrap().iter().collect::<Vec<_>>(), COLUMNS);
     let lines: Vec<csv::StringRecord> = csv.records().map(Result::unwrap).collect();
-    assert_eq!(lines.len(), rows.len());
+    let (lines, without) = lines.split_at(rows.len());
     for (line, row) in lines.iter().zip(&rows) {
         assert_eq!((&line[1], &line[3]), (row.setting.as_str(), row.load));
-        assert_eq!(line[12].parse(), Ok(row.p50_ms.median.get()));
+        assert_eq!(line[13].parse(), Ok(row.p50_ms.median.get()));
     }
+    // What memory did not hold has a line of its own, with its reason and its doubts; nothing asked for is missing.
+    let column = |name: &str| COLUMNS.iter().position(|c| *c == name).unwrap();
+    let shown: Vec<[&str; 4]> = without
+        .iter()
+        .map(|l| ["what", "runs", "left_out", "caveats"].map(|c| &l[column(c)]))
+        .collect();
+    let why = |need: u32| format!("memory: needs {need} MiB, 1 MiB is free");
+    let (ten, sixteen) = (why(10), why(16));
+    let two = [
+        ["10 at once", "0", &ten, "memory-tight"],
+        ["16 clients", "0", &sixteen, "memory-tight"],
+    ];
+    assert_eq!(shown, [two, two].concat());
     let tables = text(Format::Text, &record);
     insta::assert_snapshot!("bench_tables", tables);
 }

@@ -85,6 +85,7 @@ pub fn run(
     if measurement.samples.is_empty() {
         return Err(MeasureError::Time);
     }
+    measurement.check_clocks()?;
     measurement.caveats = caveats(&measurement, &conditions.thresholds);
     Ok(measurement)
 }
