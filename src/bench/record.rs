@@ -265,6 +265,18 @@ mod tests {
     }
 
     #[test]
+    fn a_doubt_concerns_its_load_its_setting_or_all() {
+        let (one, all) = (&Caveat::NoCgroup, Doubt::general(&Caveat::NoCgroup));
+        let load = Doubt::about(one, "a", "alone", Some(1));
+        let setting = Doubt::about(one, "a", Doubt::EVERY_LOAD, None);
+        let of =
+            |doubt: &Doubt| [("a", "alone"), ("a", "2 clients"), ("b", "alone")].map(|(n, w)| doubt.concerns(n, w));
+        assert_eq!(of(&load), [true, false, false]);
+        assert_eq!(of(&setting), [true, true, false]);
+        assert_eq!(of(&all), [true, true, true]);
+    }
+
+    #[test]
     fn remedies_name_flags_that_exist_here() {
         let caveat = Caveat::Noisy {
             what: "x".into(),

@@ -3,6 +3,7 @@
 use super::{CpuPerHash, Load, Measure, MeasureError, Measurement, Observer, Thresholds};
 use crate::caveat::Caveat;
 use crate::setting::Setting;
+use crate::units::Share;
 
 /// Share of the usable CPUs that others may take before a run is repeated.
 pub const DISTURBED: f64 = 0.1;
@@ -36,7 +37,10 @@ pub fn measure_undisturbed(
     if disturbed(&run, usable_cpus) <= DISTURBED || until_s - world.elapsed_s() < ROOM * run.wall_s {
         return Ok(run);
     }
-    observer.note("others used the CPUs meanwhile: measuring once more");
+    let took = Share(disturbed(&run, usable_cpus));
+    observer.note(&format!(
+        "others took {took} of the CPUs: measuring {setting} once more"
+    ));
     // A first run is a figure; that a second one failed does not take it away.
     let Ok(again) = world.measure(setting, load) else {
         return Ok(run);
