@@ -75,9 +75,9 @@ fn the_warm_up_faults_all_pages_of_kept_memory() {
 }
 
 /// A machine of formulas whose measurements pass through a fault.
-struct Faulty(World, fn(&mut Measurement));
+struct Faulty<F>(World, F);
 
-impl Measure for Faulty {
+impl<F: FnMut(&mut Measurement)> Measure for Faulty<F> {
     fn measure(&mut self, setting: &Setting, load: &Load) -> Result<Measurement, MeasureError> {
         let mut measured = self.0.measure(setting, load)?;
         (self.1)(&mut measured);
@@ -124,4 +124,30 @@ fn one_bogus_fast_hash_moves_no_more_than_its_share() {
     assert!(moved(bogus.evidence.ceiling.per_s(), honest.evidence.ceiling.per_s()) <= share);
     // The p95 may lose one rank of some 200, no more.
     assert!(moved(bogus.evidence.latency.estimate, honest.evidence.latency.estimate) < 0.05);
+}
+
+/// A turbo that ends while the program learns costs: a setting that was calibrated in its time and measured again later disagrees.
+#[test]
+fn a_turbo_between_measurements_is_a_doubt() {
+    let _alone = alone();
+    let current: Setting = "argon2id:m=19456,t=2,p=1".parse().unwrap();
+    let mut asked = request(budget(250.0, 20.0, 1024, None), two_cpus());
+    asked.current = Some(current);
+    let noisy = |faster: f64| {
+        let mut measured = 0;
+        let turbo = |m: &mut Measurement| {
+            measured += 1;
+            if measured <= 10 {
+                m.samples.iter_mut().for_each(|s| s.thread_cpu *= faster);
+                m.cpu_s *= faster;
+            }
+        };
+        let mut world = Faulty(World::new(two_cpus(), Millis(0.0)), turbo);
+        let caveats = recommend(&asked, &mut world, &mut Silent).unwrap().caveats;
+        caveats
+            .iter()
+            .any(|c| c.code() == "noisy" && c.text().contains(&current.to_string()))
+    };
+    assert!(noisy(0.9));
+    assert!(!noisy(1.0) && !noisy(0.96), "within what measurements differ by");
 }
