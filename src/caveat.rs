@@ -56,7 +56,20 @@ pub enum Caveat {
     /// The load average was high before measuring began.
     LoadedBefore { load: f64, cpus: f64 },
     /// Two measurements of the same thing disagree.
-    Noisy { what: String, spread: f64 },
+    Noisy {
+        what: String,
+        first: Millis,
+        second: Millis,
+    },
+    /// Others took many of the CPUs, also when it was measured once more.
+    StillDisturbed { share: f64 },
+    /// Hashes whose CPU time was far from what was usual. They are counted like all others.
+    Outliers {
+        count: usize,
+        of: usize,
+        least: Millis,
+        most: Millis,
+    },
     /// The interval is wide: the samples do not tell the quantile well.
     WideInterval { low: Millis, high: Millis },
     /// Fewer arrivals than the quantile needs.
@@ -83,53 +96,64 @@ pub enum Caveat {
     BcryptInputLimit,
     /// The recommendation lies under the family's floor, on request.
     BelowFloor { floor_ratio: f64 },
-    /// The attacker's rate is extrapolated beyond the points that the model was checked with.
-    StrengthExtrapolated { why: String },
+}
+
+/// The codes from one table, so that none of them is missing in the list of all.
+macro_rules! codes {
+    ($($variant:ident => $code:literal),* $(,)?) => {
+        /// Every code, in the order of the variants.
+        pub const CODES: &[&str] = &[$($code),*];
+
+        /// The stable name, as exported.
+        pub const fn code(&self) -> &'static str {
+            match self {
+                $(Self::$variant { .. } => $code),*
+            }
+        }
+    };
 }
 
 impl Caveat {
-    /// The stable name, as exported.
-    pub const fn code(&self) -> &'static str {
-        match self {
-            Self::CpuFraction { .. } => "cpu-fraction",
-            Self::LimitAboveRam { .. } => "limit-above-ram",
-            Self::MemoryHighBelowMax { .. } => "memory-high-below-max",
-            Self::NoCgroup => "no-cgroup",
-            Self::NoProc => "no-proc",
-            Self::MalformedFile { .. } => "malformed-file",
-            Self::UnreadableFile { .. } => "unreadable-file",
-            Self::CgroupPathNotFound { .. } => "cgroup-path-not-found",
-            Self::CgroupOutsideNamespace { .. } => "cgroup-outside-namespace",
-            Self::AncestorsHidden { .. } => "ancestors-hidden",
-            Self::ProcVirtualized { .. } => "proc-virtualized",
-            Self::MemoryAssumed { .. } => "memory-assumed",
-            Self::IdleMemoryAssumed => "idle-memory-assumed",
-            Self::AppCpuAssumed => "app-cpu-assumed",
-            Self::CpusCapped { .. } => "cpus-capped",
-            Self::MemoryAboveHost { .. } => "memory-above-host",
-            Self::MemoryForced { .. } => "memory-forced",
-            Self::CpuThrottled { .. } => "cpu-throttled",
-            Self::StolenTime { .. } => "stolen-time",
-            Self::BusyHost { .. } => "busy-host",
-            Self::MemoryPressure { .. } => "memory-pressure",
-            Self::FrequencyChanged { .. } => "frequency-changed",
-            Self::LoadedBefore { .. } => "loaded-before",
-            Self::Noisy { .. } => "noisy",
-            Self::WideInterval { .. } => "wide-interval",
-            Self::TooFewArrivals { .. } => "too-few-arrivals",
-            Self::GeneratorLate { .. } => "generator-late",
-            Self::GeneratorCpu { .. } => "generator-cpu",
-            Self::Turbo { .. } => "turbo",
-            Self::SimulatedPeak { .. } => "simulated-peak",
-            Self::MemoryApproximate { .. } => "memory-approximate",
-            Self::MemoryTight { .. } => "memory-tight",
-            Self::TimeShort { .. } => "time-short",
-            Self::LanesAboveCpus { .. } => "lanes-above-cpus",
-            Self::LibraryCost { .. } => "library-cost",
-            Self::BcryptInputLimit => "bcrypt-input-limit",
-            Self::BelowFloor { .. } => "below-floor",
-            Self::StrengthExtrapolated { .. } => "strength-extrapolated",
-        }
+    codes! {
+        CpuFraction => "cpu-fraction",
+        LimitAboveRam => "limit-above-ram",
+        MemoryHighBelowMax => "memory-high-below-max",
+        NoCgroup => "no-cgroup",
+        NoProc => "no-proc",
+        MalformedFile => "malformed-file",
+        UnreadableFile => "unreadable-file",
+        CgroupPathNotFound => "cgroup-path-not-found",
+        CgroupOutsideNamespace => "cgroup-outside-namespace",
+        AncestorsHidden => "ancestors-hidden",
+        ProcVirtualized => "proc-virtualized",
+        MemoryAssumed => "memory-assumed",
+        IdleMemoryAssumed => "idle-memory-assumed",
+        AppCpuAssumed => "app-cpu-assumed",
+        CpusCapped => "cpus-capped",
+        MemoryAboveHost => "memory-above-host",
+        MemoryForced => "memory-forced",
+        CpuThrottled => "cpu-throttled",
+        StolenTime => "stolen-time",
+        BusyHost => "busy-host",
+        MemoryPressure => "memory-pressure",
+        FrequencyChanged => "frequency-changed",
+        LoadedBefore => "loaded-before",
+        Noisy => "noisy",
+        StillDisturbed => "still-disturbed",
+        Outliers => "outliers",
+        WideInterval => "wide-interval",
+        TooFewArrivals => "too-few-arrivals",
+        GeneratorLate => "generator-late",
+        GeneratorCpu => "generator-cpu",
+        Turbo => "turbo",
+        SimulatedPeak => "simulated-peak",
+        MemoryApproximate => "memory-approximate",
+        MemoryTight => "memory-tight",
+        TimeShort => "time-short",
+        LanesAboveCpus => "lanes-above-cpus",
+        LibraryCost => "library-cost",
+        BcryptInputLimit => "bcrypt-input-limit",
+        BelowFloor => "below-floor",
     }
 
     /// What was seen, with its figures.
@@ -208,8 +232,24 @@ impl Caveat {
                     Short(*cpus)
                 )
             }
-            Self::Noisy { what, spread } => {
-                format!("{what} differs by {} % between measurements", Short(spread * 100.0))
+            Self::Noisy { what, first, second } => {
+                let (least, most) = (first.0.min(second.0), first.0.max(second.0));
+                let apart = Short((most / least - 1.0) * 100.0);
+                format!("{what} was measured as {first} and as {second}: {apart} % apart")
+            }
+            Self::StillDisturbed { share } => {
+                format!(
+                    "others took {} % of the CPUs, also when it was measured once more",
+                    Short(share * 100.0)
+                )
+            }
+            Self::Outliers { count, of, least, most } => {
+                let took = if least == most {
+                    least.to_string()
+                } else {
+                    format!("{least} to {most}")
+                };
+                format!("{count} of {of} hashes took less than half or more than twice the usual CPU time: {took}")
             }
             Self::WideInterval { low, high } => format!("the quantile is only known to lie between {low} and {high}"),
             Self::TooFewArrivals { arrivals, wanted } => {
@@ -249,7 +289,6 @@ impl Caveat {
             Self::BelowFloor { floor_ratio } => {
                 format!("this is {} times as strong as the family's floor", Short(*floor_ratio))
             }
-            Self::StrengthExtrapolated { why } => format!("the attacker's rate is extrapolated: {why}"),
             _ => String::new(),
         }
     }
@@ -285,7 +324,8 @@ impl Caveat {
             Self::FrequencyChanged { .. } => "fix the frequency (governor performance, no turbo), or repeat when the host is warm",
             Self::Noisy { .. } | Self::WideInterval { .. } => "repeat on an idle host, or raise --time-limit",
             Self::TooFewArrivals { .. } => "raise --time-limit, or leave out --quick",
-            Self::GeneratorLate { .. } | Self::GeneratorCpu { .. } => "repeat on an idle host",
+            Self::StillDisturbed { .. } | Self::GeneratorLate { .. } | Self::GeneratorCpu { .. } => "repeat on an idle host",
+            Self::Outliers { .. } => "none needed where they are few: they are counted like all others; else repeat on an idle host",
             Self::Turbo { .. } => "plan with the later figure: a busy server has no turbo",
             Self::SimulatedPeak { .. } => "raise --time-limit to measure more arrivals, or check with a load test",
             Self::MemoryApproximate { .. } => "leave more headroom, and watch the service's own peak",
@@ -297,7 +337,6 @@ impl Caveat {
             }
             Self::BcryptInputLimit => "refuse longer passwords, or hash them first with HMAC-SHA-256 and base64",
             Self::BelowFloor { .. } => "treat it as a stopgap: add CPUs or time, then measure again",
-            Self::StrengthExtrapolated { .. } => "compare settings with it; do not take it as a measured cracking speed",
         }
         .to_owned()
     }

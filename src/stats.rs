@@ -52,6 +52,26 @@ pub fn mean(samples: &[f64]) -> Option<f64> {
     (!samples.is_empty()).then(|| samples.iter().sum::<f64>() / samples.len() as f64)
 }
 
+/// Student's t for 95 % in the middle, with 2 to 7 degrees of freedom.
+const STUDENT: [f64; 6] = [4.303, 3.182, 2.776, 2.571, 2.447, 2.365];
+/// Most blocks.
+const BLOCKS: usize = STUDENT.len() + 2;
+
+/// Bounds of the mean at 95 %, from samples that may depend on their neighbours: Student's t over the means of at most eight
+/// blocks (batch means; Law, Simulation Modeling and Analysis, section 9.5.3). `None` for fewer than three samples.
+#[allow(clippy::cast_precision_loss)]
+pub fn mean_bounds(samples: &[f64]) -> Option<(f64, f64)> {
+    let (n, blocks) = (samples.len(), samples.len().min(BLOCKS));
+    let t = STUDENT.get(blocks.checked_sub(3)?)?;
+    let means: Vec<f64> = (0..blocks)
+        .filter_map(|i| mean(&samples[i * n / blocks..(i + 1) * n / blocks]))
+        .collect();
+    let middle = mean(samples)?;
+    let squares: f64 = means.iter().map(|x| (x - middle).powi(2)).sum();
+    let error = t * (squares / ((blocks - 1) * blocks) as f64).sqrt();
+    Some((middle - error, middle + error))
+}
+
 /// How far samples spread, relative to their median: 1.4826 x the median absolute deviation / the median.
 ///
 /// For normal samples this is the coefficient of variation, and a few wild samples do not move it. `None` without
@@ -206,6 +226,20 @@ mod tests {
         let ten: Vec<f64> = (1..=10).map(f64::from).collect();
         assert_eq!(independent_bounds(&ten, 0.5, 0.95), Some((2.0, 9.0)));
         assert_eq!(independent_bounds(&to_hundred(), 0.5, 0.95), Some((40.0, 61.0)));
+    }
+
+    #[test]
+    fn the_mean_is_bounded_by_the_spread_of_blocks() {
+        // Mean 2, standard deviation 1: t for two degrees of freedom over the root of three.
+        let (low, high) = mean_bounds(&[1.0, 2.0, 3.0]).unwrap();
+        assert!((high - 2.0 - 4.303 / 3.0_f64.sqrt()).abs() < 1e-12 && (low + high - 4.0).abs() < 1e-12);
+        assert_eq!(mean_bounds(&[5.0; 40]), Some((5.0, 5.0)));
+        assert_eq!(mean_bounds(&[1.0, 2.0]), None);
+        // A step is a wide interval, though half of the neighbours are alike; the same values in turn tell their mean well.
+        let step: Vec<f64> = (0..80).map(|i| if i < 40 { 1.0 } else { 2.0 }).collect();
+        let turns: Vec<f64> = (0..80).map(|i| if i % 2 == 0 { 1.0 } else { 2.0 }).collect();
+        let width = |samples: &[f64]| mean_bounds(samples).map(|(low, high)| high - low).unwrap();
+        assert!(width(&step) > 0.8 && width(&turns) < 0.01);
     }
 
     #[test]

@@ -1,121 +1,15 @@
 //! The benchmark proved without timing anything: a machine whose costs are formulas stands in.
 
+mod slowing;
+
 use hashtune::bench::{self, LoadRecord, Loads, Record, Request, Subject};
 use hashtune::caveat::Caveat;
 use hashtune::export::bench::{COLUMNS, Format};
-use hashtune::measure::{Disturbance, Load, Measure, MeasureError, Measurement, Observer, PeakMemory, Sample, Silent};
+use hashtune::measure::{Load, Measurement, Observer, Silent};
 use hashtune::queue::Cpus;
 use hashtune::report::{Figure, HostRecord, Pages};
-use hashtune::setting::Setting;
 use hashtune::units::{Bytes, Millis, Rate};
-
-const CPUS: f64 = 2.0;
-
-/// Two CPUs, 1 ms of CPU a MiB and pass or 10 ms for bcrypt; each measurement of a load is slower than the one before by a
-/// known step, so that medians can be told.
-#[derive(Default)]
-struct World {
-    clock: f64,
-    /// Hashes in flight that memory holds.
-    holds: Option<u32>,
-    /// Slower by this share with each further measurement of the same.
-    step: f64,
-    /// Every load, in order.
-    measured: Vec<(Setting, Load)>,
-    peaks: Vec<(Setting, u32)>,
-    doubt: Option<Caveat>,
-}
-
-fn cost(setting: &Setting) -> f64 {
-    match setting {
-        Setting::Argon2id(a) => f64::from(a.memory_kib()) / 1024.0 * 1e-3 * f64::from(a.time_cost()),
-        _ => 0.010,
-    }
-}
-
-impl World {
-    /// Wall and CPU seconds of the next measurement's hashes with `crowd` in flight.
-    fn speed(&self, setting: &Setting, crowd: u32, again: usize) -> (f64, f64) {
-        let cpu = cost(setting) * (1.0 + self.step * again as f64);
-        let lanes = f64::from(setting.lanes()).min(CPUS);
-        (cpu * (f64::from(crowd) / CPUS).max(1.0 / lanes), cpu)
-    }
-
-    fn check(&self, in_flight: u32) -> Result<(), MeasureError> {
-        if self.holds.is_some_and(|most| in_flight > most) {
-            let (need, free) = (Bytes(u64::from(in_flight) << 20), Bytes(1 << 20));
-            return Err(MeasureError::Memory { need, free });
-        }
-        Ok(())
-    }
-}
-
-fn same_kind(a: &Load, b: &Load) -> bool {
-    match (a, b) {
-        (Load::Open { arrivals: a, .. }, Load::Open { arrivals: b, .. }) => a.len() == b.len(),
-        (a, b) => a == b,
-    }
-}
-
-impl Measure for World {
-    fn measure(&mut self, setting: &Setting, load: &Load) -> Result<Measurement, MeasureError> {
-        let (crowd, n, open) = match load {
-            Load::Single { hashes } => (1, *hashes, None),
-            Load::Burst { size, rounds } => (*size, size * rounds, None),
-            Load::Closed { clients, .. } => (*clients, clients * 4, None),
-            Load::Open { arrivals, workers } => (*workers, arrivals.len() as u32, Some(arrivals)),
-        };
-        self.check(crowd)?;
-        let before = self.measured.iter().filter(|(s, l)| s == setting && same_kind(l, load));
-        let again = before.count();
-        self.measured.push((*setting, load.clone()));
-        let (wall, cpu) = self.speed(setting, if open.is_some() { 1 } else { crowd }, again);
-        let sample = |i: u32| {
-            let scheduled = match (open, load) {
-                (Some(arrivals), _) => arrivals[i as usize],
-                (None, Load::Burst { .. }) => 0.0,
-                (None, _) => f64::from(i / crowd) * wall,
-            };
-            Sample {
-                scheduled,
-                started: scheduled,
-                finished: scheduled + wall,
-                lateness: if open.is_some() && i == 0 { 0.004 } else { 0.0 },
-                thread_cpu: cpu,
-                worker: i % crowd,
-            }
-        };
-        let samples: Vec<Sample> = (0..n).map(sample).collect();
-        let wall_s = samples.iter().map(|s| s.finished).fold(0.0, f64::max);
-        self.clock += wall_s;
-        Ok(Measurement {
-            setting: *setting,
-            load: load.clone(),
-            engine: "analytic",
-            samples,
-            wall_s,
-            cpu_s: cpu * f64::from(n),
-            app_cpu_s: 0.0,
-            lanes_cpu_s: 0.0,
-            disturbance: Disturbance::default(),
-            caveats: self.doubt.clone().into_iter().collect(),
-        })
-    }
-
-    fn peak_memory(&mut self, setting: &Setting, workers: u32) -> Result<PeakMemory, MeasureError> {
-        self.check(workers)?;
-        self.peaks.push((*setting, workers));
-        Ok(PeakMemory {
-            bytes: Bytes(setting.memory_cost().0 * u64::from(workers) + 1024 * self.peaks.len() as u64),
-            source: "formula".into(),
-            ..PeakMemory::default()
-        })
-    }
-
-    fn elapsed_s(&self) -> f64 {
-        self.clock
-    }
-}
+use slowing::{CPUS, World};
 
 fn request(settings: &[&str], loads: Loads) -> Request {
     let subject = |text: &&str| Subject {
@@ -250,6 +144,55 @@ fn runs_that_disagree_are_a_doubt() {
     let busy = |run| ("busy-host", Some(run));
     assert_eq!(seen, [busy(1), busy(2), busy(3), ("noisy", None)]);
     assert_eq!(record.caveats[0].what.as_deref(), Some("alone"));
+}
+
+/// Measurement 0 is the first look; 1 to 3 are the runs.
+fn lone_with(fault: fn(usize, &mut Measurement), runs: u32) -> (Record, usize) {
+    let loads = Loads {
+        single: true,
+        ..Loads::default()
+    };
+    let mut world = World {
+        fault: Some(fault),
+        ..World::default()
+    };
+    let request = Request {
+        runs,
+        ..request(&["bcrypt:10"], loads)
+    };
+    (run(&request, &mut world), world.measured.len())
+}
+
+#[test]
+fn a_disturbed_run_is_repeated_once_and_the_quieter_counts() {
+    // The first run is slow and disturbed, its repetition is neither.
+    let (record, measured) = lone_with(
+        |at, m| {
+            if at == 1 {
+                m.disturbance.others_cpus = 0.8;
+                m.samples.iter_mut().for_each(|s| s.finished += 1.0);
+            }
+        },
+        2,
+    );
+    let load = &record.settings[0].loads[0];
+    assert_eq!((measured, load.runs), (1 + 2 + 1, 2));
+    assert!(load.max_ms.highest.get() < 11.0, "the disturbed run counts: {load:?}");
+    assert!(record.caveats.is_empty(), "{:?}", record.caveats);
+
+    let (record, measured) = lone_with(|_, m| m.disturbance.others_cpus = 0.8, 2);
+    assert_eq!(measured, 1 + 2 * 2);
+    let doubts: Vec<_> = record.caveats.iter().map(|c| (c.code, c.run)).collect();
+    assert_eq!(doubts, [("still-disturbed", Some(1)), ("still-disturbed", Some(2))]);
+    assert_eq!(record.settings[0].loads[0].runs, 2, "it is reported, not dropped");
+}
+
+#[test]
+fn a_bogus_fast_hash_is_counted_and_shown() {
+    let (record, _) = lone_with(|at, m| m.samples[0].thread_cpu *= if at == 2 { 0.01 } else { 1.0 }, 3);
+    let load = &record.settings[0].loads[0];
+    assert_eq!((load.outliers, load.hashes), (1, 150));
+    assert!(text(Format::Text, &record).contains("\n1 hashes took less than half or more than twice "));
 }
 
 #[test]
@@ -409,11 +352,24 @@ fn every_form_shows_every_row() {
     let mut csv = csv::Reader::from_reader(text(Format::Csv, &record).into_bytes().leak() as &[u8]);
     assert_eq!(csv.headers().unwrap().iter().collect::<Vec<_>>(), COLUMNS);
     let lines: Vec<csv::StringRecord> = csv.records().map(Result::unwrap).collect();
-    assert_eq!(lines.len(), rows.len());
+    let (lines, without) = lines.split_at(rows.len());
     for (line, row) in lines.iter().zip(&rows) {
         assert_eq!((&line[1], &line[3]), (row.setting.as_str(), row.load));
-        assert_eq!(line[12].parse(), Ok(row.p50_ms.median.get()));
+        assert_eq!(line[13].parse(), Ok(row.p50_ms.median.get()));
     }
+    // What memory did not hold has a line of its own, with its reason and its doubts; nothing asked for is missing.
+    let column = |name: &str| COLUMNS.iter().position(|c| *c == name).unwrap();
+    let shown: Vec<[&str; 4]> = without
+        .iter()
+        .map(|l| ["what", "runs", "left_out", "caveats"].map(|c| &l[column(c)]))
+        .collect();
+    let why = |need: u32| format!("memory: needs {need} MiB, 1 MiB is free");
+    let (ten, sixteen) = (why(10), why(16));
+    let two = [
+        ["10 at once", "0", &ten, "memory-tight"],
+        ["16 clients", "0", &sixteen, "memory-tight"],
+    ];
+    assert_eq!(shown, [two, two].concat());
     let tables = text(Format::Text, &record);
     insta::assert_snapshot!("bench_tables", tables);
 }

@@ -172,7 +172,7 @@ fn csv_has_a_line_a_load() {
     assert_eq!(header, COLUMNS);
     assert_eq!(documented("CSV"), COLUMNS);
     let lines: Vec<csv::StringRecord> = csv.records().map(Result::unwrap).collect();
-    let shown: Vec<(&str, &str, &str)> = lines.iter().map(|l| (&l[3], &l[5], &l[7])).collect();
+    let shown: Vec<(&str, &str, &str)> = lines.iter().map(|l| (&l[3], &l[6], &l[8])).collect();
     assert_eq!(
         shown,
         [("single", "1", "2"), ("closed", "2", "2"), ("closed", "1", "2")]

@@ -10,8 +10,6 @@ use crate::report::{Figure, NotFinite};
 
 /// Fewest arrivals in all runs that tell a p95.
 const ARRIVALS: usize = 200;
-/// How far the CPU time of a login may differ between runs, relative to its median.
-const DISAGREE: f64 = 0.10;
 
 /// The record of all works.
 ///
@@ -58,10 +56,8 @@ fn doubts_of(request: &Request, work: &Work) -> Result<Vec<Doubt>, NotFinite> {
             let what = task.kind.to_string();
             doubts.push(Doubt::about(&caveat, &work.subject.name, &what, None));
         };
-        let spread = load.cpu_ms.relative();
-        if spread > DISAGREE {
-            let what = "the CPU time of a login".into();
-            doubt(Caveat::Noisy { what, spread });
+        if let Some(disagreement) = seen::disagreement(&task.seen, &task.setting) {
+            doubt(disagreement);
         }
         let arrivals = usize::try_from(load.hashes).unwrap_or(usize::MAX);
         if matches!(task.kind, Kind::Open(_)) && arrivals < ARRIVALS {

@@ -110,6 +110,8 @@ pub struct Ceiling {
 pub struct LoadRecord {
     /// `single`, `burst`, `closed`, `open`, or `lanes`.
     pub load: &'static str,
+    /// The load in words, as in [`LeftOut`] and [`Doubt`]: `16 clients`.
+    pub what: String,
     /// The setting that was hashed with.
     pub setting: String,
     /// Argon2's p; 1 for the others.
@@ -140,6 +142,8 @@ pub struct LoadRecord {
     pub p95_long_run_ms: Option<Range>,
     /// For `open`: logins that began late though a worker was free.
     pub late_starts: u64,
+    /// Logins whose CPU time was far from their run's median. They are counted like all others.
+    pub outliers: u64,
 }
 
 /// One figure over the runs.
@@ -162,11 +166,6 @@ impl Spread {
             lowest: round(values.iter().copied().fold(f64::INFINITY, f64::min))?,
             highest: round(values.iter().copied().fold(f64::NEG_INFINITY, f64::max))?,
         })
-    }
-
-    /// Distance of the extremes, relative to the median.
-    pub fn relative(&self) -> f64 {
-        (self.highest.get() - self.lowest.get()) / self.median.get()
     }
 }
 
@@ -208,6 +207,15 @@ pub struct Doubt {
 }
 
 impl Doubt {
+    /// Of every load of a setting, in the place of one load's name.
+    pub const EVERY_LOAD: &str = "every load";
+
+    /// Whether it concerns this load of this setting.
+    pub fn concerns(&self, name: &str, what: &str) -> bool {
+        let load = |of: &str| of == what || of == Self::EVERY_LOAD;
+        self.name.as_deref().is_none_or(|of| of == name) && self.what.as_deref().is_none_or(load)
+    }
+
     /// A doubt about the whole benchmark.
     pub fn general(caveat: &Caveat) -> Self {
         Self {
@@ -243,6 +251,7 @@ fn remedy(caveat: &Caveat) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::units::Millis;
 
     #[test]
     fn a_spread_is_ordered_and_rounded() {
@@ -251,16 +260,28 @@ mod tests {
             (spread.lowest.get(), spread.median.get(), spread.highest.get()),
             (1.0, 2.0, 3.0)
         );
-        assert!((spread.relative() - 1.0).abs() < 1e-12);
         assert_eq!(Spread::of(&[4.0, 1.0]).unwrap().median.get(), 2.5);
         assert!(Spread::of(&[]).is_err() && Spread::of(&[f64::NAN]).is_err());
+    }
+
+    #[test]
+    fn a_doubt_concerns_its_load_its_setting_or_all() {
+        let (one, all) = (&Caveat::NoCgroup, Doubt::general(&Caveat::NoCgroup));
+        let load = Doubt::about(one, "a", "alone", Some(1));
+        let setting = Doubt::about(one, "a", Doubt::EVERY_LOAD, None);
+        let of =
+            |doubt: &Doubt| [("a", "alone"), ("a", "2 clients"), ("b", "alone")].map(|(n, w)| doubt.concerns(n, w));
+        assert_eq!(of(&load), [true, false, false]);
+        assert_eq!(of(&setting), [true, true, false]);
+        assert_eq!(of(&all), [true, true, true]);
     }
 
     #[test]
     fn remedies_name_flags_that_exist_here() {
         let caveat = Caveat::Noisy {
             what: "x".into(),
-            spread: 0.2,
+            first: Millis(1.0),
+            second: Millis(2.0),
         };
         assert!(Doubt::general(&caveat).remedy.contains("--seconds"));
     }

@@ -5,7 +5,8 @@ use std::collections::BTreeMap;
 use super::Request;
 use super::plan::Kind;
 use super::record::{Ceiling, LoadRecord, Range, Spread};
-use crate::measure::{Load, Measurement, Sample, Thresholds};
+use crate::caveat::Caveat;
+use crate::measure::{CpuPerHash, Load, Measurement, Sample, Thresholds};
 use crate::queue::Interval;
 use crate::report::{Figure, NotFinite};
 use crate::setting::Setting;
@@ -18,7 +19,10 @@ pub(super) struct Seen {
     per_s: f64,
     /// CPU seconds of a login: the hash and the rest.
     login_s: f64,
+    /// The hash's share of it, with its bounds.
+    cpu: Option<CpuPerHash>,
     late: u64,
+    outliers: u64,
     /// The long-run p95.
     interval: Option<Interval>,
 }
@@ -37,6 +41,8 @@ impl Seen {
             latencies: Latencies::of(&run.latencies())?,
             per_s,
             login_s: run.cpu_s / hashes,
+            cpu: CpuPerHash::of(run),
+            outliers: run.outliers().len() as u64,
             late: if matches!(run.load, Load::Open { .. }) {
                 late as u64
             } else {
@@ -89,6 +95,7 @@ pub(super) fn load_record(
     };
     Ok(Some(LoadRecord {
         load: kind.name(),
+        what: kind.to_string(),
         setting: setting.to_string(),
         lanes: setting.lanes(),
         in_flight: kind.in_flight(request.workers),
@@ -104,6 +111,7 @@ pub(super) fn load_record(
         busy_cpus: spread(&|r| r.per_s * r.login_s)?,
         p95_long_run_ms: long_run(runs)?,
         late_starts: runs.iter().map(|r| r.late).sum(),
+        outliers: runs.iter().map(|r| r.outliers).sum(),
     }))
 }
 
@@ -133,6 +141,19 @@ pub(super) fn ceiling(clients: u32, cpus: f64, runs: &[Seen]) -> Result<Ceiling,
         per_s: spread(&|r| cpus / r.login_s)?,
         reached: spread(&|r| r.per_s * r.login_s / cpus)?,
     })
+}
+
+/// A doubt about the two runs that lie farthest apart of those that disagree.
+pub(super) fn disagreement(runs: &[Seen], setting: &Setting) -> Option<Caveat> {
+    let known: Vec<CpuPerHash> = runs.iter().filter_map(|r| r.cpu).collect();
+    let pairs = known
+        .iter()
+        .enumerate()
+        .flat_map(|(at, first)| known[at + 1..].iter().map(move |second| (first, second)));
+    let doubts = pairs.filter_map(|(first, second)| Some((first, second, first.disagreement(second, setting)?)));
+    let apart = |(a, b): (&CpuPerHash, &CpuPerHash)| (a.mean / b.mean).ln().abs();
+    let farthest = doubts.max_by(|x, y| apart((x.0, x.1)).total_cmp(&apart((y.0, y.1))));
+    farthest.map(|(.., doubt)| doubt)
 }
 
 /// The median of logins completed a second.

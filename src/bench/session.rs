@@ -8,9 +8,8 @@ use super::work::{Task, Work, round_s};
 use super::{Request, Subject};
 use crate::arrivals::derive;
 use crate::caveat::Caveat;
-use crate::measure::{Load, Measure, MeasureError, Measurement, Observer};
+use crate::measure::{Load, Measure, MeasureError, Measurement, Observer, demands, measure_undisturbed};
 use crate::queue::{self, Schedule, Station};
-use crate::recommend::demands;
 use crate::report::NotFinite;
 use crate::setting::Setting;
 use crate::units::{Bytes, Seconds};
@@ -93,7 +92,7 @@ impl<'a> Session<'a> {
         if f64::from(lanes) > cpus.ceil() {
             let caveat = Caveat::LanesAboveCpus { lanes, cpus };
             self.caveats
-                .push(Doubt::about(&caveat, &subject.name, "every load", None));
+                .push(Doubt::about(&caveat, &subject.name, Doubt::EVERY_LOAD, None));
         }
     }
 
@@ -181,7 +180,7 @@ impl<'a> Session<'a> {
             return Ok(());
         }
         let (schedule, load) = self.load(task.kind, pilot, station, run)?;
-        let measured = self.measure(&task.setting, &load)?;
+        let measured = self.measure_undisturbed(&task.setting, &load)?;
         self.keep(&measured.caveats, name, task.kind, run);
         let interval = match (&schedule, station, task.kind) {
             (Some(schedule), Some((station, _)), Kind::Open(rate)) => {
@@ -229,6 +228,16 @@ impl<'a> Session<'a> {
     /// Measures; what the time limit cut short does not count.
     fn measure(&mut self, setting: &Setting, load: &Load) -> Result<Measurement, MeasureError> {
         let measured = self.world.measure(setting, load)?;
+        if self.remaining_s() < 0.0 {
+            return Err(MeasureError::Time);
+        }
+        Ok(measured)
+    }
+
+    /// As [`Self::measure`], and once more where others disturbed it.
+    fn measure_undisturbed(&mut self, setting: &Setting, load: &Load) -> Result<Measurement, MeasureError> {
+        let (cpus, until_s) = (self.request.usable_cpus, self.request.time_limit_s);
+        let measured = measure_undisturbed(self.world, self.observer, cpus, until_s, setting, load)?;
         if self.remaining_s() < 0.0 {
             return Err(MeasureError::Time);
         }

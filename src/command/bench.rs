@@ -44,7 +44,7 @@ pub fn run(plan: &BenchPlan) -> Result<Outcome, Failure> {
         host: HostRecord::new(&host, usable_cpus).map_err(fault)?,
     };
     let mut doubts: Vec<Doubt> = host.warnings.iter().map(Doubt::general).collect();
-    doubts.extend(machine::loaded_before(&host, usable_cpus).iter().map(Doubt::general));
+    doubts.extend(host.loaded_before(usable_cpus).iter().map(Doubt::general));
     let mut runner = machine::runner(engine, &host, usable_cpus, plan.app_cpu, request.time_limit_s);
     let _cleanup = interrupt::on_exit(cleanup::release_all);
     let mut progress = terminal.progress();

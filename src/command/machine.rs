@@ -53,13 +53,6 @@ pub fn behave(cpus: Option<u32>, nice: bool) -> Result<Option<Caveat>, Failure> 
     Ok((used < usable).then_some(Caveat::CpusCapped { used, usable }))
 }
 
-/// A doubt about a host that was busy before the run began: on average over a minute, more than a tenth of its CPUs.
-pub fn loaded_before(host: &Host, usable: f64) -> Option<Caveat> {
-    let load = host.machine.load_average?[0];
-    let cpus = f64::from(host.online_cpus?);
-    (load > 0.1 * cpus && load > 0.1 * usable).then_some(Caveat::LoadedBefore { load, cpus })
-}
-
 /// Usable CPUs, a fraction, and the same as the simulation sees them. Without `/proc` the operating system is asked.
 pub fn cpus(host: &Host) -> (f64, Cpus) {
     let online = std::thread::available_parallelism().map_or(1, |n| u32::try_from(n.get()).unwrap_or(u32::MAX));

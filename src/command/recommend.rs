@@ -40,7 +40,7 @@ pub fn run(plan: &Plan) -> Result<Outcome, Failure> {
 
     let engine: Arc<Native> = Arc::new(Native::new(plan.pages));
     let request = request(plan, budget, &host, presets, &attacker, &engine);
-    caveats.extend(machine::loaded_before(&host, request.usable_cpus));
+    caveats.extend(host.loaded_before(request.usable_cpus));
     let (cpus, limit_s) = (request.usable_cpus, request.time_limit_s);
     let mut runner = machine::runner(engine.clone(), &host, cpus, budget.app_cpu, limit_s);
     let _cleanup = interrupt::on_exit(cleanup::release_all);

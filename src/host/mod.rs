@@ -202,6 +202,14 @@ impl Host {
         self.usable_cpus.map(|cpus| (cpus.floor() as u32).max(1))
     }
 
+    /// A doubt about a host that was busy before the run began: on average over a minute, more than a tenth of its CPUs, and of the
+    /// `usable` ones.
+    pub fn loaded_before(&self, usable: f64) -> Option<Caveat> {
+        let load = self.machine.load_average?[0];
+        let cpus = f64::from(self.online_cpus?);
+        (load > 0.1 * cpus && load > 0.1 * usable).then_some(Caveat::LoadedBefore { load, cpus })
+    }
+
     /// Whether the root is that of the running system, so that its operating system may be asked as well.
     pub fn is_live(&self) -> bool {
         self.root == Path::new("/")

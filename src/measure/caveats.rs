@@ -56,6 +56,7 @@ pub fn caveats(m: &Measurement, t: &Thresholds) -> Vec<Caveat> {
         late(m, t),
         generator_cpu(m, t),
         drift(m, t),
+        outliers(m),
     ];
     found.into_iter().flatten().collect()
 }
@@ -154,28 +155,31 @@ const DRIFT_SAMPLES: usize = 15;
 
 /// Early against late hashes: slower later is a turbo that ended; faster later is noise.
 fn drift(m: &Measurement, t: &Thresholds) -> Option<Caveat> {
-    let n = m.samples.len();
-    // With lanes the worker's own clock misses nearly everything; alone on the CPUs, its wall time does as well.
-    let wall_instead = m.setting.lanes() > 1;
-    if n < DRIFT_SAMPLES || (wall_instead && !matches!(m.load, Load::Single { .. })) {
-        return None;
-    }
-    let cpu = |s: &Sample| {
-        if wall_instead {
-            s.finished - s.started
-        } else {
-            s.thread_cpu
-        }
-    };
-    let early = median(m.samples[..n / 5].iter().map(cpu));
-    let late = median(m.samples[n - n / 5..].iter().map(cpu));
-    if late > early * (1.0 + t.drift) {
-        let (early, late) = (Millis::from_s(early), Millis::from_s(late));
+    let cpu = m.own_cpu().filter(|cpu| cpu.len() >= DRIFT_SAMPLES)?;
+    let n = cpu.len();
+    let early = median(cpu[..n / 5].iter().copied());
+    let late = median(cpu[n - n / 5..].iter().copied());
+    let (slower, faster) = (late > early * (1.0 + t.drift), early > late * (1.0 + t.drift));
+    let (early, late) = (Millis::from_s(early), Millis::from_s(late));
+    if slower {
         return Some(Caveat::Turbo { early, late });
     }
-    (early > late * (1.0 + t.drift)).then(|| Caveat::Noisy {
-        what: "the CPU time of a hash".into(),
-        spread: early / late - 1.0,
+    faster.then(|| Caveat::Noisy {
+        what: "the CPU time of a hash, early and late in a run,".into(),
+        first: early,
+        second: late,
+    })
+}
+
+fn outliers(m: &Measurement) -> Option<Caveat> {
+    let far = m.outliers();
+    let least = far.iter().copied().fold(f64::INFINITY, f64::min);
+    let most = far.iter().copied().fold(0.0, f64::max);
+    (!far.is_empty()).then(|| Caveat::Outliers {
+        count: far.len(),
+        of: m.samples.len(),
+        least: Millis::from_s(least),
+        most: Millis::from_s(most),
     })
 }
 
@@ -273,6 +277,17 @@ mod tests {
         m.samples.truncate(14);
         m.cpu_s = 14.0 * 0.012;
         assert!(codes(&m).is_empty());
+    }
+
+    #[test]
+    fn a_hash_far_from_the_others_is_shown() {
+        let mut m = steady(100);
+        m.samples[40].thread_cpu = 0.000_1;
+        m.cpu_s -= 0.009_9;
+        assert_eq!(codes(&m), ["outliers"]);
+        m.samples[40].thread_cpu = 0.030;
+        m.cpu_s += 0.029_9;
+        assert_eq!(codes(&m), ["outliers"]);
     }
 
     #[test]

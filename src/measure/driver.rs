@@ -19,6 +19,8 @@ pub struct Conditions<'a> {
     pub deadline: f64,
     /// When a doubt is worth a word.
     pub thresholds: Thresholds,
+    /// CPU seconds of this process: [`clock::process_cpu`].
+    pub cpu_clock: fn() -> f64,
     /// Memory that may be used now, less a margin.
     pub free_memory: &'a mut dyn FnMut() -> Bytes,
     /// The kernel's counters now.
@@ -46,7 +48,7 @@ const fn rounds(load: &Load) -> u32 {
 /// Measures `setting` under `load`.
 ///
 /// # Errors
-/// When the hashes would not fit in memory (then nothing ran), the deadline came before the first hash, or the engine failed.
+/// When the hashes would not fit in memory (then nothing ran), the deadline came before the first hash, the engine failed, or a clock stood still.
 pub fn run(
     engine: &dyn Engine,
     setting: &Setting,
@@ -85,6 +87,7 @@ pub fn run(
     if measurement.samples.is_empty() {
         return Err(MeasureError::Time);
     }
+    measurement.check_clocks()?;
     measurement.caveats = caveats(&measurement, &conditions.thresholds);
     Ok(measurement)
 }
@@ -145,7 +148,7 @@ fn conduct(
 ) -> Result<Totals, MeasureError> {
     shared.gate.wait_for(workers)?;
     let before = (conditions.counters)();
-    let (begin, own_begin) = (clock::wall(), clock::process_cpu());
+    let (begin, own_begin) = (clock::wall(), (conditions.cpu_clock)());
     let mut cpu_s = 0.0;
     for round in 0..rounds(shared.load) {
         if clock::wall() >= shared.deadline {
@@ -156,12 +159,12 @@ fn conduct(
         }
         // The process's CPU clock: it alone counts the lanes' threads. All workers wait at the barrier at both readings,
         // so the difference covers exactly the completed hashes.
-        let cpu = clock::process_cpu();
+        let cpu = (conditions.cpu_clock)();
         shared.gate.open();
         shared.gate.wait_for(workers)?;
-        cpu_s += clock::process_cpu() - cpu;
+        cpu_s += (conditions.cpu_clock)() - cpu;
     }
-    let (wall_s, own_s) = (clock::wall() - begin, clock::process_cpu() - own_begin);
+    let (wall_s, own_s) = (clock::wall() - begin, (conditions.cpu_clock)() - own_begin);
     let disturbance = disturbance(&before, &(conditions.counters)(), wall_s, own_s);
     Ok(Totals { cpu_s, disturbance })
 }

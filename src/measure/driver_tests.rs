@@ -16,6 +16,7 @@ fn measured_within(engine: &Fake, load: &Load, deadline_s: f64, app_cpu_s: f64) 
             app_cpu_s,
             deadline: clock::wall() + deadline_s,
             thresholds: Thresholds::new(2.0),
+            cpu_clock: clock::process_cpu,
             free_memory: &mut || PLENTY,
             counters: &mut CounterReading::default,
         },
@@ -199,6 +200,7 @@ fn memory_is_checked_before_anything_is_made_and_between_rounds() {
                 app_cpu_s: 0.0,
                 deadline: clock::wall() + 60.0,
                 thresholds: Thresholds::new(2.0),
+                cpu_clock: clock::process_cpu,
                 free_memory,
                 counters: &mut CounterReading::default,
             },
@@ -234,6 +236,7 @@ fn counters_are_read_around_the_hashes() {
             app_cpu_s: 0.0,
             deadline: clock::wall() + 60.0,
             thresholds: Thresholds::new(2.0),
+            cpu_clock: clock::process_cpu,
             free_memory: &mut || PLENTY,
             counters: &mut counters,
         },
@@ -242,6 +245,25 @@ fn counters_are_read_around_the_hashes() {
     assert_eq!(readings, 2);
     assert_eq!((m.disturbance.throttled_periods, m.disturbance.periods), (2, 10));
     assert!(m.caveats.iter().any(|c| c.code() == "cpu-throttled"));
+}
+
+#[test]
+fn a_cpu_clock_that_stands_still_gives_no_figures() {
+    let stopped = run(
+        &Fake::new(Act::Spin(0.000_1)),
+        &any_setting(),
+        &Load::Single { hashes: 3 },
+        &mut Conditions {
+            app_cpu_s: 0.0,
+            deadline: clock::wall() + 60.0,
+            thresholds: Thresholds::new(2.0),
+            cpu_clock: || 5.0,
+            free_memory: &mut || PLENTY,
+            counters: &mut CounterReading::default,
+        },
+    );
+    let said = MeasureError::Engine("the CPU clock stood still during 3 hashes".into());
+    assert_eq!(stopped, Err(said));
 }
 
 #[test]

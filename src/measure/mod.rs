@@ -2,12 +2,14 @@
 
 mod caveats;
 mod counters;
+mod cpu;
 mod driver;
 #[cfg(test)]
 mod driver_tests;
 mod gate;
 mod memory;
 mod observer;
+mod repeat;
 mod runner;
 mod serve;
 mod tax;
@@ -16,8 +18,10 @@ mod testing;
 
 pub use caveats::{Thresholds, caveats};
 pub use counters::{CounterReading, disturbance};
+pub use cpu::{AGREE, CpuPerHash, OUTLIER, demands, noisy};
 pub use driver::{Conditions, run};
 pub use observer::{Observer, Silent};
+pub use repeat::{DISTURBED, disturbed, measure_undisturbed};
 pub use runner::Runner;
 pub use tax::{PageTax, TaxPlan, page_tax};
 

@@ -97,6 +97,7 @@ impl Measure for Runner {
             app_cpu_s: self.app_cpu_s,
             deadline: self.deadline,
             thresholds: self.thresholds,
+            cpu_clock: clock::process_cpu,
             free_memory: &mut self.free_memory,
             counters: &mut self.counters,
         };

@@ -5,9 +5,8 @@ use super::plan::AIM;
 use super::search::Proposal;
 use super::session::Session;
 use crate::caveat::Caveat;
-use crate::measure::{Load, MeasureError, Measurement, PeakMemory};
+use crate::measure::{Load, MeasureError, Measurement, PeakMemory, demands, measure_undisturbed};
 use crate::queue::{self, Interval};
-use crate::setting::Setting;
 use crate::units::{Bytes, Millis, Rate};
 use crate::verdict::{self, Ceiling, Cost, Limit, Verdict};
 
@@ -19,8 +18,6 @@ const SECONDS: f64 = 10.0;
 const SLICE_S: f64 = 20.0;
 const SLICE_SHARE: f64 = 0.34;
 
-/// Share of the usable CPUs that others may take before a run at the peak is repeated.
-const DISTURBED: f64 = 0.1;
 /// Half width of the interval, relative to the quantile, from which on it is called wide.
 const WIDE: f64 = 0.15;
 
@@ -221,7 +218,8 @@ impl Session<'_> {
             arrivals: schedule.arrivals.clone(),
             workers: proposal.workers,
         };
-        let run = self.measure_undisturbed(&proposal.setting, &load)?;
+        let (cpus, until_s) = (self.request.usable_cpus, self.request.time_limit_s);
+        let run = measure_undisturbed(self.world, self.observer, cpus, until_s, &proposal.setting, &load)?;
         if run.samples.len() < offer.arrivals {
             return Ok(out_of_time("all arrivals at the peak"));
         }
@@ -237,6 +235,7 @@ impl Session<'_> {
             return Ok(endless());
         };
         self.keep_caveats(&run.caveats);
+        self.compare(&run);
         // The dearer of the two measurements counts: the closed loop's, as it was measured, and this one's.
         let before = self.model.as_measured(&proposal.setting).unwrap_or(proposal.cost);
         let cost = Cost {
@@ -263,25 +262,6 @@ impl Session<'_> {
             self.keep_caveats(&doubts);
         }
         Ok(judged)
-    }
-
-    /// A measurement that is taken once more when others disturbed it beyond [`DISTURBED`] and time allows; the quieter one counts.
-    fn measure_undisturbed(&mut self, setting: &Setting, load: &Load) -> Result<Measurement, MeasureError> {
-        let run = self.world.measure(setting, load)?;
-        let disturbed =
-            |run: &Measurement| (run.disturbance.others_cpus / self.request.usable_cpus).max(run.disturbance.stolen);
-        if disturbed(&run) <= DISTURBED || self.remaining_s() < 1.5 * run.wall_s {
-            return Ok(run);
-        }
-        self.observer
-            .note("others used the CPUs meanwhile: measuring once more");
-        let again = self.world.measure(setting, load)?;
-        let whole = again.samples.len() >= run.samples.len();
-        Ok(if whole && disturbed(&again) < disturbed(&run) {
-            again
-        } else {
-            run
-        })
     }
 
     /// Whether the interval's upper end, the ceiling and the memory keep the budget.
@@ -336,22 +316,6 @@ pub(super) fn out_of_time(what: &str) -> Confirmed {
         why: format!("the time limit leaves no room for {what}"),
         hint: "raise --time-limit, or leave out --quick".into(),
     }
-}
-
-/// CPU seconds of each hash, in order: the spread is the hashes', the mean is `mean_s`.
-///
-/// One-lane hashes have their own thread's clock. With lanes the time in service tells the spread: too much of it where hashes
-/// run side by side, which errs on the wide side.
-pub fn demands(run: &Measurement, mean_s: f64) -> Vec<f64> {
-    let own: Vec<f64> = if run.setting.lanes() == 1 {
-        run.samples.iter().map(|s| s.thread_cpu).collect()
-    } else {
-        run.samples.iter().map(|s| s.finished - s.started).collect()
-    };
-    let mean = own.iter().sum::<f64>() / own.len() as f64;
-    own.iter()
-        .map(|x| if mean > 0.0 { x / mean * mean_s } else { mean_s })
-        .collect()
 }
 
 /// Median wall time of lone hashes.

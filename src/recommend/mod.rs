@@ -12,7 +12,8 @@ mod search;
 mod session;
 mod simulated;
 
-pub use confirm::{Basis, Evidence, demands};
+pub use crate::measure::demands;
+pub use confirm::{Basis, Evidence};
 pub use cost::CostModel;
 pub use explain::{Explanation, NextStep, WhatIf};
 pub use plan::{AIM, Assessment, Planner};

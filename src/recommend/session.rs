@@ -6,7 +6,7 @@ use super::plan::Planner;
 use super::search;
 use super::{Answer, Effort, Explanation, Outcome, Request};
 use crate::caveat::Caveat;
-use crate::measure::{Load, Measure, MeasureError, Measurement, Observer};
+use crate::measure::{CpuPerHash, Load, Measure, MeasureError, Measurement, Observer, noisy};
 use crate::setting::{Algorithm, Setting};
 use crate::verdict::Cost;
 
@@ -31,6 +31,8 @@ pub(super) struct Session<'a> {
     pub(super) model: CostModel,
     /// Lone hashes of the settings that were measured closely.
     pub(super) close: Vec<Measurement>,
+    /// The CPU time of a hash in each measurement so far.
+    seen: Vec<(Setting, Load, CpuPerHash)>,
     caveats: Vec<Caveat>,
     timings: Vec<(String, f64)>,
     stage_began_s: f64,
@@ -55,6 +57,7 @@ pub fn recommend(
         planner,
         model,
         close: Vec::new(),
+        seen: Vec::new(),
         caveats: Vec::new(),
         timings: Vec::new(),
         stage_began_s,
@@ -102,6 +105,27 @@ impl Session<'_> {
             self.caveats.retain(|c| c.code() != caveat.code());
             self.caveats.push(caveat.clone());
         }
+    }
+
+    /// Doubts a measurement that disagrees with an earlier one of the same setting: under the same load, or where a hash at the
+    /// peak is dearer than with every CPU busy and no fewer hashes in flight.
+    pub(super) fn compare(&mut self, run: &Measurement) {
+        let Some(now) = CpuPerHash::of(run) else { return };
+        let mut doubts = Vec::new();
+        for (setting, load, before) in self.seen.iter().filter(|(s, ..)| *s == run.setting) {
+            if load.same_as(&run.load) {
+                doubts.extend(before.disagreement(&now, setting));
+            }
+            if let (Load::Closed { clients, .. }, Load::Open { workers, .. }) = (load, &run.load)
+                && workers <= clients
+                && now.exceeds(before)
+            {
+                let what = format!("the CPU time of {setting}, with every CPU busy and at the peak,");
+                doubts.push(noisy(what, before, &now));
+            }
+        }
+        self.keep_caveats(&doubts);
+        self.seen.push((run.setting, run.load.clone(), now));
     }
 
     /// Measures what the cost model needs: a few settings of each family asked for, and the presets whose lanes it cannot know.
@@ -216,6 +240,8 @@ impl Session<'_> {
         };
         let loaded = self.world.measure(setting, &closed)?;
         let alone = self.world.measure(setting, &Load::Single { hashes: lone })?;
+        self.compare(&loaded);
+        self.compare(&alone);
         let loaded_s = loaded.cpu_per_hash();
         let alone_s = alone.cpu_per_hash();
         let lanes = (alone_s / lone_wall(&alone)).clamp(1.0, f64::from(setting.lanes()));

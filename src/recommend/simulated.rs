@@ -1,10 +1,10 @@
 //! A peak too low to measure, simulated from hashes measured alone and in pairs.
 
-use super::confirm::{Basis, Confirmed, Evidence, demands, endless, lone_wall, out_of_time};
+use super::confirm::{Basis, Confirmed, Evidence, endless, lone_wall, out_of_time};
 use super::search::Proposal;
 use super::session::Session;
 use crate::caveat::Caveat;
-use crate::measure::{Load, MeasureError, Measurement, PeakMemory};
+use crate::measure::{Load, MeasureError, Measurement, PeakMemory, demands};
 use crate::queue::{self, Interval, Station};
 use crate::verdict::Cost;
 
@@ -47,6 +47,7 @@ impl Session<'_> {
         )?;
         self.keep_caveats(&singles.caveats);
         self.keep_caveats(&pairs.caveats);
+        self.compare(&singles);
         let peak = budget.peak;
         self.keep_caveats(&[Caveat::SimulatedPeak {
             peak,

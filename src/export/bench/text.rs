@@ -40,9 +40,11 @@ fn notes(record: &Record, out: &mut dyn Write) -> io::Result<()> {
         format!("{} runs; median of the runs [lowest, highest]", conditions.runs)
     };
     writeln!(out, "{hashes} hashes in {runs}")?;
+    let outliers: u64 = rows().map(|l| l.outliers).sum();
     writeln!(
         out,
-        "none is left out: max is the slowest of a run, however far from the others"
+        "none is left out: max is the slowest of a run, however far from the others\n\
+         {outliers} hashes took less than half or more than twice their run's usual CPU time"
     )?;
     writeln!(
         out,
