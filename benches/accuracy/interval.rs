@@ -8,7 +8,7 @@ use std::error::Error;
 use hashtune::arrivals::{derive, poisson};
 use hashtune::measure::{Load, MeasureError};
 use hashtune::queue::{self, Interval};
-use hashtune::recommend::demands;
+use hashtune::measure::demands;
 use hashtune::setting::Setting;
 use hashtune::stats::quantile;
 

@@ -12,7 +12,6 @@ mod search;
 mod session;
 mod simulated;
 
-pub use crate::measure::demands;
 pub use confirm::{Basis, Evidence};
 pub use cost::CostModel;
 pub use explain::{Explanation, NextStep, WhatIf};
