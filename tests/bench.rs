@@ -3,11 +3,16 @@
 use hashtune::bench::{self, LoadRecord, Loads, Record, Request, Subject};
 use hashtune::caveat::Caveat;
 use hashtune::export::bench::{COLUMNS, Format};
-use hashtune::measure::{Disturbance, Load, Measure, MeasureError, Measurement, Observer, PeakMemory, Sample, Silent};
+use hashtune::measure::{Load, Measure, MeasureError, Measurement, Observer, PeakMemory, Sample, Silent};
 use hashtune::queue::Cpus;
 use hashtune::report::{Figure, HostRecord, Pages};
 use hashtune::setting::Setting;
 use hashtune::units::{Bytes, Millis, Rate};
+
+#[path = "common/measurement.rs"]
+mod measurement;
+
+use measurement::measurement;
 
 const CPUS: f64 = 2.0;
 
@@ -89,16 +94,8 @@ impl Measure for World {
         let wall_s = samples.iter().map(|s| s.finished).fold(0.0, f64::max);
         self.clock += wall_s;
         Ok(Measurement {
-            setting: *setting,
-            load: load.clone(),
-            engine: "analytic",
-            samples,
-            wall_s,
-            cpu_s: cpu * f64::from(n),
-            app_cpu_s: 0.0,
-            lanes_cpu_s: 0.0,
-            disturbance: Disturbance::default(),
             caveats: self.doubt.clone().into_iter().collect(),
+            ..measurement(setting, load, samples, wall_s, cpu * f64::from(n))
         })
     }
 

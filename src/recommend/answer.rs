@@ -1,9 +1,9 @@
 //! From proposals to an answer: refine, confirm, step down.
 
-use super::confirm::Confirmed;
+use super::confirm::{Confirmed, Evidence};
 use super::search::{self, Aim, Proposal, Space, propose};
 use super::session::{Depth, Session};
-use super::{Answer, remedy};
+use super::{Answer, Effort, remedy};
 use crate::caveat::Caveat;
 use crate::measure::{MeasureError, Measurement};
 use crate::setting::{Algorithm, Setting};
@@ -30,6 +30,15 @@ fn undecided(why: &str, hint: &str) -> Answer {
     Answer::Undecided {
         why: why.to_owned(),
         hint: hint.to_owned(),
+    }
+}
+
+/// A proposal that was not told.
+fn open(proposal: &Proposal, why: &str) -> Attempt {
+    Attempt {
+        setting: proposal.setting,
+        verdict: Verdict::Undecided { why: why.to_owned() },
+        latency_s: None,
     }
 }
 
@@ -89,26 +98,14 @@ impl Session<'_> {
             };
             match self.confirm(&proposal, &lone)? {
                 Confirmed::Yes(evidence) => {
-                    let verdict = Verdict::Fits {
-                        margin: self.margin(&evidence),
-                        measured: true,
-                    };
-                    tried.push(Attempt {
-                        setting: proposal.setting,
-                        verdict,
-                        latency_s: Some(evidence.latency.estimate),
-                    });
+                    tried.push(self.fitting(&proposal, &evidence));
+                    let (proposal, evidence) = self.stepped_up(proposal, evidence, tried)?;
                     return Ok(Some(Answer::Fits(Box::new(
                         self.recommendation(&proposal, *evidence, tried),
                     ))));
                 }
                 Confirmed::Unknown { why, hint } => {
-                    let verdict = Verdict::Undecided { why: why.clone() };
-                    tried.push(Attempt {
-                        setting: proposal.setting,
-                        verdict,
-                        latency_s: None,
-                    });
+                    tried.push(open(&proposal, &why));
                     return Ok(Some(Answer::Undecided { why, hint }));
                 }
                 Confirmed::No(missed) => {
@@ -130,6 +127,75 @@ impl Session<'_> {
             &why,
             "repeat on an idle host, or ask for more headroom",
         )))
+    }
+
+    fn fitting(&self, proposal: &Proposal, evidence: &Evidence) -> Attempt {
+        Attempt {
+            setting: proposal.setting,
+            verdict: Verdict::Fits {
+                margin: self.margin(evidence),
+                measured: true,
+            },
+            latency_s: Some(evidence.latency.estimate),
+        }
+    }
+
+    /// bcrypt's next cost is twice the work, so the reserve that proposals leave may give half of it away: where that cost is predicted to keep
+    /// the budget without the reserve, it is measured at the peak as well. What fitted stays the answer unless it fits, too.
+    fn stepped_up(
+        &mut self,
+        fitted: Proposal,
+        evidence: Box<Evidence>,
+        tried: &mut Tried,
+    ) -> Result<(Proposal, Box<Evidence>), MeasureError> {
+        let dearer = match fitted.setting {
+            Setting::Bcrypt(_) if self.request.effort == Effort::Full => search::step_up(&fitted.setting),
+            _ => None,
+        };
+        let limit_s = self.request.budget.latency.as_s();
+        let untried = dearer.filter(|s| tried.iter().all(|t| t.setting != *s));
+        let Some((setting, cost)) = untried.and_then(|s| Some((s, self.model.predict(&s)?))) else {
+            return Ok((fitted, evidence));
+        };
+        if self.planner.feasible(&setting, &cost, limit_s).is_none() {
+            return Ok((fitted, evidence));
+        }
+        match self.confirmed_alone(&setting, limit_s) {
+            Ok(Some((proposal, Confirmed::Yes(more)))) => {
+                tried.push(self.fitting(&proposal, &more));
+                Ok((proposal, more))
+            }
+            Ok(Some((proposal, Confirmed::No(missed)))) => {
+                tried.push(Attempt {
+                    setting: proposal.setting,
+                    verdict: missed.verdict,
+                    latency_s: missed.latency_s,
+                });
+                Ok((fitted, evidence))
+            }
+            Ok(Some((proposal, Confirmed::Unknown { why, .. }))) => {
+                tried.push(open(&proposal, &why));
+                Ok((fitted, evidence))
+            }
+            Ok(None) | Err(MeasureError::Time | MeasureError::Memory { .. }) => Ok((fitted, evidence)),
+            Err(error) => Err(error),
+        }
+    }
+
+    /// A setting measured closely and, should it keep `limit_s` by its own figures, at the peak.
+    fn confirmed_alone(
+        &mut self,
+        setting: &Setting,
+        limit_s: f64,
+    ) -> Result<Option<(Proposal, Confirmed)>, MeasureError> {
+        self.measure_closely(setting)?;
+        let lone = self.close.iter().rev().find(|lone| lone.setting == *setting).cloned();
+        let proposal = self.proposal_within(setting, limit_s);
+        let Some((proposal, lone)) = proposal.zip(lone) else {
+            return Ok(None);
+        };
+        let confirmed = self.confirm(&proposal, &lone)?;
+        Ok(Some((proposal, confirmed)))
     }
 
     /// A proposal whose own cost was measured closely; `None` when nothing of the family is proposed.
@@ -210,10 +276,13 @@ impl Session<'_> {
 
     /// The proposal that a measured setting is by itself.
     fn own_proposal(&mut self, setting: &Setting, aim: &Aim) -> Option<Proposal> {
+        self.proposal_within(setting, aim.of(setting) * self.request.budget.latency.as_s())
+    }
+
+    /// The same for a latency of at most `limit_s`.
+    fn proposal_within(&mut self, setting: &Setting, limit_s: f64) -> Option<Proposal> {
         let cost = self.model.measured(setting)?;
-        let workers = self
-            .planner
-            .feasible(setting, &cost, aim.of(setting) * self.request.budget.latency.as_s())?;
+        let workers = self.planner.feasible(setting, &cost, limit_s)?;
         let rank = self.request.attacker.rank(setting);
         Some(Proposal {
             setting: *setting,
