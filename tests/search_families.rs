@@ -222,6 +222,28 @@ fn the_next_bcrypt_cost_is_over_the_budget() {
     assert!(stepped > 0, "no budget was used beyond the proposals' reserve");
 }
 
+/// Where nothing keeps the reserve that proposals leave, what may fit without it is measured rather than ruled out; what then misses is no doubt
+/// about the answer, since nothing was predicted to fit.
+#[test]
+fn the_floor_is_measured_before_it_is_given_up() {
+    let at = |latency| run(&asked(Algorithm::Bcrypt, budget(latency, 20.0, 256, None), cpus(2))).0;
+    let world = World::new(cpus(2), Millis(0.0));
+    let floor: Setting = "bcrypt:10".parse().unwrap();
+    let p95_ms = truth(&world, &floor, 2, &budget(100.0, 20.0, 256, None), 1.0).unwrap() * 1e3;
+    let fits = at(p95_ms * 1.08);
+    assert_eq!(pick(&fits).map(|p| p.setting), Some(floor), "{:?}", fits.answer);
+    let missed = at(p95_ms * 1.005);
+    let Answer::Nothing(remedies) = &missed.answer else {
+        panic!("{:?}", missed.answer)
+    };
+    assert!(remedies.iter().any(|r| r.name == "a longer budget"), "{remedies:?}");
+    let tried = missed
+        .candidates
+        .iter()
+        .any(|c| c.setting == floor && c.measured && !c.verdict.fits());
+    assert!(tried, "{:?}", missed.candidates);
+}
+
 /// Lanes cut latency while CPUs are idle; where the peak takes all CPUs they gain nothing and are not asked for.
 #[test]
 fn lanes_are_used_where_latency_binds_and_not_where_the_peak_does() {

@@ -24,6 +24,8 @@ pub(super) struct Attempt {
     pub(super) verdict: Verdict,
     /// The quantile of latency that was seen, in seconds.
     pub(super) latency_s: Option<f64>,
+    /// Whether it was predicted to fit with room to spare.
+    promised: bool,
 }
 
 fn undecided(why: &str, hint: &str) -> Answer {
@@ -39,6 +41,7 @@ fn open(proposal: &Proposal, why: &str) -> Attempt {
         setting: proposal.setting,
         verdict: Verdict::Undecided { why: why.to_owned() },
         latency_s: None,
+        promised: false,
     }
 }
 
@@ -71,7 +74,7 @@ impl Session<'_> {
                 Err(error) => return Err(error),
             }
         }
-        if !tried.is_empty() {
+        if tried.iter().any(|attempt| attempt.promised) {
             let why = "what was predicted to fit missed the budget when it was measured at the peak";
             return Ok((
                 undecided(why, "repeat on an idle host, or ask for more headroom"),
@@ -92,6 +95,11 @@ impl Session<'_> {
     fn answer_in(&mut self, algorithm: Algorithm, tried: &mut Tried) -> Result<Option<Answer>, MeasureError> {
         let mut aim = Aim::default();
         let mut next = self.refined(algorithm, &aim)?;
+        if next.is_none() {
+            // Nothing keeps the reserve: what may fit without it is measured rather than ruled out.
+            aim = Aim::whole();
+            next = self.refined(algorithm, &aim)?;
+        }
         for _ in 0..CONFIRMATIONS {
             let Some(Refined { proposal, lone }) = next else {
                 return Ok(None);
@@ -115,12 +123,16 @@ impl Session<'_> {
                         setting: proposal.setting,
                         verdict: missed.verdict,
                         latency_s: missed.latency_s,
+                        promised: aim.has_reserve(),
                     });
                     aim.lower(&proposal.setting, missed.factor);
                     self.model.drift(missed.drift);
                     next = self.weaker(algorithm, &proposal, &aim)?;
                 }
             }
+        }
+        if !aim.has_reserve() {
+            return Ok(None);
         }
         let why = format!("{CONFIRMATIONS} proposals in a row missed the budget when they were measured at the peak");
         Ok(Some(undecided(
@@ -137,6 +149,7 @@ impl Session<'_> {
                 measured: true,
             },
             latency_s: Some(evidence.latency.estimate),
+            promised: true,
         }
     }
 
@@ -170,6 +183,7 @@ impl Session<'_> {
                     setting: proposal.setting,
                     verdict: missed.verdict,
                     latency_s: missed.latency_s,
+                    promised: false,
                 });
                 Ok((fitted, evidence))
             }

@@ -55,22 +55,46 @@ pub struct Space {
     pub bounds: Bounds,
 }
 
-/// Share of the latency budget that a proposal may use by prediction: [`AIM`], or less for as many lanes as missed it.
-#[derive(Debug, Clone, Default, PartialEq)]
+/// Share of the latency budget that a proposal may use by prediction, and less for as many lanes as missed it.
+#[derive(Debug, Clone, PartialEq)]
 pub struct Aim {
+    share: f64,
     lowered: Vec<(u32, f64)>,
 }
 
+impl Default for Aim {
+    fn default() -> Self {
+        Self::leaving(AIM)
+    }
+}
+
 impl Aim {
+    /// The whole budget: for where nothing keeps the reserve of [`AIM`].
+    pub const fn whole() -> Self {
+        Self::leaving(1.0)
+    }
+
+    const fn leaving(share: f64) -> Self {
+        Self {
+            share,
+            lowered: Vec::new(),
+        }
+    }
+
+    /// Whether a proposal that keeps it should fit with room to spare.
+    pub fn has_reserve(&self) -> bool {
+        self.share <= AIM
+    }
+
     /// The share for a setting: how well lanes work together is what predictions know least of, so lanes are told apart.
     pub fn of(&self, setting: &Setting) -> f64 {
         let same = self.lowered.iter().filter(|(lanes, _)| *lanes == setting.lanes());
-        same.map(|(_, aim)| *aim).fold(AIM, f64::min)
+        same.map(|(_, aim)| *aim).fold(self.share, f64::min)
     }
 
     /// Lowers it after a measurement showed `factor` times the predicted latency.
     pub fn lower(&mut self, setting: &Setting, factor: f64) {
-        self.lowered.push((setting.lanes(), AIM / factor.max(1.0)));
+        self.lowered.push((setting.lanes(), self.share / factor.max(1.0)));
     }
 }
 
