@@ -222,6 +222,25 @@ fn the_next_bcrypt_cost_is_over_the_budget() {
     assert!(stepped > 0, "no budget was used beyond the proposals' reserve");
 }
 
+/// scrypt's second block doubles the work as bcrypt's next cost does: 131072,8,2 in a budget that it takes nine tenths of.
+#[test]
+fn a_second_block_of_scrypt_is_not_given_away() {
+    let two: Setting = "scrypt:n=131072,r=8,p=2".parse().unwrap();
+    let at = |latency| budget(latency, 1.0, 300, None);
+    let world = World::new(cpus(2), Millis(0.0));
+    let p95_ms = truth(&world, &two, 2, &at(1000.0), 1.0).unwrap() * 1e3;
+    let base = at(p95_ms / 0.88);
+    // Sixty hashes of half a second, after sixty of the first proposal.
+    let asked = Request {
+        time_limit_s: 120.0,
+        ..asked(Algorithm::Scrypt, base, cpus(2))
+    };
+    let (outcome, _) = run(&asked);
+    let proposed = propose_exactly(Algorithm::Scrypt, &asked).unwrap();
+    assert_ne!(proposed.setting, two, "it keeps the reserve, which proves nothing");
+    assert_eq!(pick(&outcome).map(|p| p.setting), Some(two), "{:?}", outcome.answer);
+}
+
 /// Where nothing keeps the reserve that proposals leave, what may fit without it is measured rather than ruled out; what then misses is no doubt
 /// about the answer, since nothing was predicted to fit.
 #[test]

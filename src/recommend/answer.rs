@@ -153,17 +153,17 @@ impl Session<'_> {
         }
     }
 
-    /// bcrypt's next cost is twice the work, so the reserve that proposals leave may give half of it away: where that cost is predicted to keep
-    /// the budget without the reserve, it is measured at the peak as well. What fitted stays the answer unless it fits, too.
+    /// Where steps are coarse the reserve that proposals leave may give half of the strength away: a step that is predicted to keep the budget
+    /// without the reserve is measured at the peak as well. What fitted stays the answer unless the step fits, too.
     fn stepped_up(
         &mut self,
         fitted: Proposal,
         evidence: Box<Evidence>,
         tried: &mut Tried,
     ) -> Result<(Proposal, Box<Evidence>), MeasureError> {
-        let dearer = match fitted.setting {
-            Setting::Bcrypt(_) if self.request.effort == Effort::Full => search::step_up(&fitted.setting),
-            _ => None,
+        let dearer = match self.request.effort {
+            Effort::Full => search::coarse_step(&fitted.setting),
+            Effort::Quick => None,
         };
         let limit_s = self.request.budget.latency.as_s();
         let untried = dearer.filter(|s| tried.iter().all(|t| t.setting != *s));

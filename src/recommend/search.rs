@@ -3,7 +3,7 @@
 use super::cost::CostModel;
 use super::grid;
 use super::plan::{AIM, Planner};
-use crate::setting::{Algorithm, Setting};
+use crate::setting::{Algorithm, Scrypt, Setting};
 use crate::strength::{Attacker, TIE_BAND, at_or_above_floor};
 use crate::verdict::Cost;
 
@@ -196,6 +196,17 @@ pub fn step_down(setting: &Setting, space: &Space) -> Option<Setting> {
 /// The next stronger setting on the same line.
 pub fn step_up(setting: &Setting) -> Option<Setting> {
     neighbour(setting, true)
+}
+
+/// The next stronger setting where that is a large step: bcrypt's next cost doubles the work, and so does scrypt's second block of the same N.
+pub fn coarse_step(setting: &Setting) -> Option<Setting> {
+    /// From here on one more block of scrypt is at most a quarter more work.
+    const FINE_BLOCKS: u32 = 4;
+    match setting {
+        Setting::Bcrypt(_) => step_up(setting),
+        Setting::Scrypt(s) if s.p() < FINE_BLOCKS => Scrypt::new(s.n(), s.r(), s.p() + 1).ok().map(Setting::Scrypt),
+        _ => None,
+    }
 }
 
 fn neighbour(setting: &Setting, up: bool) -> Option<Setting> {
