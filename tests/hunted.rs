@@ -1,12 +1,12 @@
 //! What would make a figure wrong, looked for on the running machine. In a process of its own, since it reads the process's
 //! CPU clock and page faults; its tests take turns for the same reason. No duration is asserted.
 
-mod analytic;
+mod common;
 
 use std::fs;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
-use analytic::{World, budget, request, two_cpus};
+use common::{World, budget, request, two_cpus};
 use hashtune::engine::{Native, Pages};
 use hashtune::measure::{CounterReading, Load, Measure, MeasureError, Measurement, PeakMemory, Runner, Silent};
 use hashtune::recommend::{Answer, Recommendation, recommend};

@@ -1,8 +1,8 @@
 //! The search proved without timing anything: an analytic cost model and a simulated clock stand in for the machine.
 
-mod analytic;
+mod common;
 
-use analytic::{FRESH_FROM_KIB, World, budget, request, two_cpus};
+use common::{World, budget, propose_exactly, request, two_cpus};
 use hashtune::budget::Budget;
 use hashtune::measure::{Load, Silent};
 use hashtune::queue::{self, Cpus, Quota};
@@ -201,39 +201,7 @@ fn looser(base: Budget, which: usize, factor: f64) -> Budget {
 
 /// Rank of what is first proposed, and the strongest rank that is feasible; from costs known without error.
 fn proposed(budget: Budget, cpus: Cpus) -> Option<(f64, f64)> {
-    use hashtune::recommend::{Aim, CostModel, Planner, Space, propose};
-    use hashtune::verdict::Cost;
-    let request = request(budget, cpus);
-    let world = World::new(cpus, budget.app_cpu);
-    let mut model = CostModel::new(Some(FRESH_FROM_KIB));
-    for p in [1_u32, 2, 4] {
-        for (m, t) in [(7168, 1), (19_456, 2), (47_104, 1), (65_536, 3), (131_072, 1)] {
-            let setting: Setting = format!("argon2id:m={m},t={t},p={p}").parse().unwrap();
-            let lanes = f64::from(p);
-            model.add(
-                setting,
-                Cost {
-                    loaded_s: world.loaded(&setting),
-                    alone_ratio: world.alone,
-                    lanes,
-                },
-            );
-        }
-    }
-    let space = Space {
-        presets: Vec::new(),
-        bounds: request.bounds,
-    };
-    let mut planner = Planner::new(budget, request.usable_cpus, cpus);
-    propose(
-        Algorithm::Argon2id,
-        &space,
-        &request.attacker,
-        &model,
-        &mut planner,
-        &Aim::default(),
-    )
-    .map(|p| (p.rank, p.strongest))
+    propose_exactly(Algorithm::Argon2id, &request(budget, cpus)).map(|p| (p.rank, p.strongest))
 }
 
 proptest! {

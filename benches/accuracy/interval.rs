@@ -6,9 +6,9 @@
 use std::error::Error;
 
 use hashtune::arrivals::{derive, poisson};
+use hashtune::measure::demands;
 use hashtune::measure::{Load, MeasureError};
 use hashtune::queue::{self, Interval};
-use hashtune::measure::demands;
 use hashtune::setting::Setting;
 use hashtune::stats::quantile;
 

@@ -8,9 +8,9 @@ use std::error::Error;
 use std::time::Instant;
 
 use hashtune::arrivals::derive;
+use hashtune::measure::demands;
 use hashtune::measure::{Load, MeasureError};
 use hashtune::queue::{self, Station};
-use hashtune::measure::demands;
 use hashtune::recommend::grid;
 use hashtune::setting::{Algorithm, Setting};
 use hashtune::stats::quantile;

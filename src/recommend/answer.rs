@@ -1,10 +1,10 @@
 //! From proposals to an answer: refine, confirm, step down.
 
-use super::confirm::Confirmed;
+use super::confirm::{Confirmed, Evidence};
 use super::plan::AIM;
-use super::search::{Aim, Proposal, Space, propose};
+use super::search::{self, Aim, Proposal, Space, propose};
 use super::session::{Depth, Session};
-use super::{Answer, remedy};
+use super::{Answer, Effort, remedy};
 use crate::caveat::Caveat;
 use crate::measure::{MeasureError, Measurement};
 use crate::setting::{Algorithm, Setting};
@@ -26,12 +26,24 @@ pub(super) struct Attempt {
     pub(super) verdict: Verdict,
     /// The quantile of latency that was seen, in seconds.
     pub(super) latency_s: Option<f64>,
+    /// Whether it was predicted to fit with room to spare.
+    promised: bool,
 }
 
 fn undecided(why: &str, hint: &str) -> Answer {
     Answer::Undecided {
         why: why.to_owned(),
         hint: hint.to_owned(),
+    }
+}
+
+/// A proposal that was not told.
+fn open(proposal: &Proposal, why: &str) -> Attempt {
+    Attempt {
+        setting: proposal.setting,
+        verdict: Verdict::Undecided { why: why.to_owned() },
+        latency_s: None,
+        promised: false,
     }
 }
 
@@ -64,7 +76,7 @@ impl Session<'_> {
                 Err(error) => return Err(error),
             }
         }
-        if !tried.is_empty() {
+        if tried.iter().any(|attempt| attempt.promised) {
             let why = "what was predicted to fit missed the budget when it was measured at the peak";
             return Ok((
                 undecided(why, "repeat on an idle host, or ask for more headroom"),
@@ -85,32 +97,25 @@ impl Session<'_> {
     fn answer_in(&mut self, algorithm: Algorithm, tried: &mut Tried) -> Result<Option<Answer>, MeasureError> {
         let mut aim = Aim::default();
         let mut next = self.refined(algorithm, &aim)?;
+        if next.is_none() {
+            // Nothing keeps the reserve: what may fit without it is measured rather than ruled out.
+            aim = Aim::whole();
+            next = self.refined(algorithm, &aim)?;
+        }
         for _ in 0..CONFIRMATIONS {
             let Some(Refined { proposal, lone }) = next else {
                 return Ok(None);
             };
             match self.confirm(&proposal, &lone)? {
                 Confirmed::Yes(evidence) => {
-                    let verdict = Verdict::Fits {
-                        margin: self.margin(&evidence),
-                        measured: true,
-                    };
-                    tried.push(Attempt {
-                        setting: proposal.setting,
-                        verdict,
-                        latency_s: Some(evidence.latency.estimate),
-                    });
+                    tried.push(self.fitting(&proposal, &evidence));
+                    let (proposal, evidence) = self.stepped_up(proposal, evidence, tried)?;
                     return Ok(Some(Answer::Fits(Box::new(
                         self.recommendation(&proposal, *evidence, tried),
                     ))));
                 }
                 Confirmed::Unknown { why, hint } => {
-                    let verdict = Verdict::Undecided { why: why.clone() };
-                    tried.push(Attempt {
-                        setting: proposal.setting,
-                        verdict,
-                        latency_s: None,
-                    });
+                    tried.push(open(&proposal, &why));
                     return Ok(Some(Answer::Undecided { why, hint }));
                 }
                 Confirmed::No(missed) => {
@@ -127,6 +132,7 @@ impl Session<'_> {
                         setting: proposal.setting,
                         verdict: missed.verdict,
                         latency_s: missed.latency_s,
+                        promised: aim.has_reserve(),
                     });
                     aim.missed(&proposal, missed.factor);
                     self.model.drift(missed.drift);
@@ -138,11 +144,85 @@ impl Session<'_> {
                 }
             }
         }
+        if !aim.has_reserve() {
+            return Ok(None);
+        }
         let why = format!("{CONFIRMATIONS} proposals in a row missed the budget when they were measured at the peak");
         Ok(Some(undecided(
             &why,
             "repeat on an idle host, or ask for more headroom",
         )))
+    }
+
+    fn fitting(&self, proposal: &Proposal, evidence: &Evidence) -> Attempt {
+        Attempt {
+            setting: proposal.setting,
+            verdict: Verdict::Fits {
+                margin: self.margin(evidence),
+                measured: true,
+            },
+            latency_s: Some(evidence.latency.estimate),
+            promised: true,
+        }
+    }
+
+    /// Where steps are coarse the reserve that proposals leave may give half of the strength away: a step that is predicted to keep the budget
+    /// without the reserve is measured at the peak as well. What fitted stays the answer unless the step fits, too.
+    fn stepped_up(
+        &mut self,
+        fitted: Proposal,
+        evidence: Box<Evidence>,
+        tried: &mut Tried,
+    ) -> Result<(Proposal, Box<Evidence>), MeasureError> {
+        let dearer = match self.request.effort {
+            Effort::Full => search::coarse_step(&fitted.setting),
+            Effort::Quick => None,
+        };
+        let limit_s = self.request.budget.latency.as_s();
+        let untried = dearer.filter(|s| tried.iter().all(|t| t.setting != *s));
+        let Some((setting, cost)) = untried.and_then(|s| Some((s, self.model.predict(&s)?))) else {
+            return Ok((fitted, evidence));
+        };
+        if self.planner.feasible(&setting, &cost, limit_s).is_none() {
+            return Ok((fitted, evidence));
+        }
+        match self.confirmed_alone(&setting, limit_s) {
+            Ok(Some((proposal, Confirmed::Yes(more)))) => {
+                tried.push(self.fitting(&proposal, &more));
+                Ok((proposal, more))
+            }
+            Ok(Some((proposal, Confirmed::No(missed)))) => {
+                tried.push(Attempt {
+                    setting: proposal.setting,
+                    verdict: missed.verdict,
+                    latency_s: missed.latency_s,
+                    promised: false,
+                });
+                Ok((fitted, evidence))
+            }
+            Ok(Some((proposal, Confirmed::Unknown { why, .. }))) => {
+                tried.push(open(&proposal, &why));
+                Ok((fitted, evidence))
+            }
+            Ok(None) | Err(MeasureError::Time | MeasureError::Memory { .. }) => Ok((fitted, evidence)),
+            Err(error) => Err(error),
+        }
+    }
+
+    /// A setting measured closely and, should it keep `limit_s` by its own figures, at the peak.
+    fn confirmed_alone(
+        &mut self,
+        setting: &Setting,
+        limit_s: f64,
+    ) -> Result<Option<(Proposal, Confirmed)>, MeasureError> {
+        self.measure_closely(setting)?;
+        let lone = self.close.iter().rev().find(|lone| lone.setting == *setting).cloned();
+        let proposal = self.proposal_within(setting, limit_s);
+        let Some((proposal, lone)) = proposal.zip(lone) else {
+            return Ok(None);
+        };
+        let confirmed = self.confirm(&proposal, &lone)?;
+        Ok(Some((proposal, confirmed)))
     }
 
     /// A proposal whose own cost was measured closely; `None` when nothing of the family is proposed.
@@ -228,13 +308,15 @@ impl Session<'_> {
 
     /// The proposal that a measured setting is by itself.
     fn own_proposal(&mut self, setting: &Setting, aim: &Aim, share: f64) -> Option<Proposal> {
-        let cost = self.model.measured(setting)?;
-        let rank = self.request.attacker.rank(setting);
-        if !aim.allows(rank) {
-            return None;
-        }
         let limit_s = share * aim.of(setting) * self.request.budget.latency.as_s();
+        self.proposal_within(setting, limit_s).filter(|p| aim.allows(p.rank))
+    }
+
+    /// The same for a latency of at most `limit_s`.
+    fn proposal_within(&mut self, setting: &Setting, limit_s: f64) -> Option<Proposal> {
+        let cost = self.model.measured(setting)?;
         let workers = self.planner.feasible(setting, &cost, limit_s)?;
+        let rank = self.request.attacker.rank(setting);
         Some(Proposal {
             setting: *setting,
             cost,

@@ -3,7 +3,7 @@
 use super::cost::CostModel;
 use super::grid;
 use super::plan::{AIM, Planner};
-use crate::setting::{Algorithm, Setting};
+use crate::setting::{Algorithm, Scrypt, Setting};
 use crate::strength::{Attacker, TIE_BAND, at_or_above_floor};
 use crate::verdict::Cost;
 
@@ -55,19 +55,44 @@ pub struct Space {
     pub bounds: Bounds,
 }
 
-/// What misses at the peak leave to propose: all of [`AIM`] and any strength before the first.
-#[derive(Debug, Clone, Default, PartialEq)]
+/// What misses at the peak leave to propose: at first a share of the latency budget, and any strength.
+#[derive(Debug, Clone, PartialEq)]
 pub struct Aim {
+    share: f64,
     lowered: Vec<(u32, f64)>,
     missed_rank: f64,
 }
 
+impl Default for Aim {
+    fn default() -> Self {
+        Self::leaving(AIM)
+    }
+}
+
 impl Aim {
+    /// The whole budget: for where nothing keeps the reserve of [`AIM`].
+    pub const fn whole() -> Self {
+        Self::leaving(1.0)
+    }
+
+    const fn leaving(share: f64) -> Self {
+        Self {
+            share,
+            lowered: Vec::new(),
+            missed_rank: 0.0,
+        }
+    }
+
+    /// Whether a proposal that keeps it should fit with room to spare.
+    pub fn has_reserve(&self) -> bool {
+        self.share <= AIM
+    }
+
     /// Share of the latency budget that a setting may use by prediction: how well lanes work together is what predictions know
     /// least of, so lanes are told apart.
     pub fn of(&self, setting: &Setting) -> f64 {
         let same = self.lowered.iter().filter(|(lanes, _)| *lanes == setting.lanes());
-        same.map(|(_, aim)| *aim).fold(AIM, f64::min)
+        same.map(|(_, aim)| *aim).fold(self.share, f64::min)
     }
 
     /// Whether a rank is weaker than all that missed.
@@ -77,7 +102,8 @@ impl Aim {
 
     /// Takes in that a proposal missed, with `factor` times the latency that its CPU time explains.
     pub fn missed(&mut self, proposal: &Proposal, factor: f64) {
-        self.lowered.push((proposal.setting.lanes(), AIM / factor.max(1.0)));
+        self.lowered
+            .push((proposal.setting.lanes(), self.share / factor.max(1.0)));
         self.missed_rank = self.missed_rank.max(proposal.rank);
     }
 }
@@ -170,6 +196,17 @@ fn best(proposals: Vec<Proposal>) -> Option<Proposal> {
             .then(b.setting.cmp(&a.setting))
     })?;
     Some(Proposal { strongest, ..best })
+}
+
+/// The next stronger setting where that is a large step: bcrypt's next cost doubles the work, and so does scrypt's second block of the same N.
+pub fn coarse_step(setting: &Setting) -> Option<Setting> {
+    /// From here on one more block of scrypt is at most a quarter more work.
+    const FINE_BLOCKS: u32 = 4;
+    match setting {
+        Setting::Bcrypt(_) => step_up(setting),
+        Setting::Scrypt(s) if s.p() < FINE_BLOCKS => Scrypt::new(s.n(), s.r(), s.p() + 1).ok().map(Setting::Scrypt),
+        _ => None,
+    }
 }
 
 /// The next stronger setting on the same line (same passes and lanes).

@@ -12,7 +12,10 @@ const ARGON2ID_CHECKED_KIB: std::ops::RangeInclusive<u32> = 16_384..=65_536;
 const ARGON2ID_CHECKED_PASSES: u32 = 3;
 
 /// The attackers that come with the program: `(name, text)`.
-const BUILTIN: [(&str, &str); 1] = [("rtx-4090", include_str!("../../profiles/attackers/rtx-4090.toml"))];
+const BUILTIN: [(&str, &str); 2] = [
+    ("rtx-4090", include_str!("../../profiles/attackers/rtx-4090.toml")),
+    ("rtx-5090", include_str!("../../profiles/attackers/rtx-5090.toml")),
+];
 
 /// One attacker's hardware with what was published about its speed. Read from TOML (`profiles/attackers/`).
 #[derive(Debug, Clone, PartialEq)]
@@ -64,14 +67,18 @@ pub struct Bound {
     pub(super) basis: String,
 }
 
-/// A published speed of *other* hardware, to see how far the model is off when scaled by memory bandwidth.
+/// A published speed that fixed nothing, to see how far the model is off: of other hardware, or of the same with other parameters.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Check {
-    /// The other hardware.
+    /// The hardware.
     pub hardware: String,
-    /// Its memory bandwidth in GB/s.
-    pub memory_bandwidth_gb_s: f64,
-    /// What it measured.
+    /// What limits the family, with its unit, such as `memory bandwidth in GB/s`.
+    pub limited_by: String,
+    /// How much of it the hardware has, in that unit.
+    pub has: f64,
+    /// How much of it the attacker has; the model is scaled by the ratio.
+    pub attacker_has: f64,
+    /// What was measured.
     pub anchor: Anchor,
 }
 
@@ -191,7 +198,7 @@ impl Attacker {
             .expect("every family has an anchor, see parse")
     }
 
-    /// Published speeds of other hardware that the model can be held against.
+    /// Published speeds that the model can be held against.
     pub fn checks(&self) -> &[Check] {
         &self.checks
     }
@@ -298,10 +305,14 @@ impl Attacker {
         }
     }
 
-    /// The model scaled by memory bandwidth against a published speed: predicted / published - 1. Above 0 overstates the attacker.
+    /// Today's tools' figure scaled to a check's hardware, in guesses per second.
+    pub fn predicted(&self, check: &Check) -> f64 {
+        self.guesses(&check.anchor.setting).tools.per_s * check.has / check.attacker_has
+    }
+
+    /// The scaled model against a published speed: predicted / published - 1. Above 0 overstates the attacker.
     pub fn check_error(&self, check: &Check) -> f64 {
-        let scale = check.memory_bandwidth_gb_s / self.memory_bandwidth_gb_s;
-        self.guesses(&check.anchor.setting).tools.per_s * scale / check.anchor.guesses_per_s - 1.0
+        self.predicted(check) / check.anchor.guesses_per_s - 1.0
     }
 }
 

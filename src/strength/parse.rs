@@ -60,7 +60,9 @@ struct BoundRow {
 #[serde(deny_unknown_fields)]
 struct CheckRow {
     hardware: String,
-    memory_bandwidth_gb_s: f64,
+    limited_by: String,
+    has: f64,
+    attacker_has: f64,
     setting: String,
     guesses_per_s: f64,
     source: String,
@@ -150,10 +152,13 @@ fn bound(row: BoundRow) -> Result<Bound, String> {
 }
 
 fn check(row: CheckRow) -> Result<Check, String> {
-    positive("memory_bandwidth_gb_s", row.memory_bandwidth_gb_s)?;
+    positive("has", row.has)?;
+    positive("attacker_has", row.attacker_has)?;
     Ok(Check {
         hardware: row.hardware,
-        memory_bandwidth_gb_s: row.memory_bandwidth_gb_s,
+        limited_by: row.limited_by,
+        has: row.has,
+        attacker_has: row.attacker_has,
         anchor: anchor(AnchorRow {
             setting: row.setting,
             guesses_per_s: row.guesses_per_s,

@@ -1,9 +1,14 @@
 //! A machine of formulas for the benchmark: it tires, it can be short of memory, and it can have faults.
 
 use hashtune::caveat::Caveat;
-use hashtune::measure::{Disturbance, Load, Measure, MeasureError, Measurement, PeakMemory, Sample};
+use hashtune::measure::{Load, Measure, MeasureError, Measurement, PeakMemory, Sample};
 use hashtune::setting::Setting;
 use hashtune::units::Bytes;
+
+#[path = "../common/measurement.rs"]
+mod measurement;
+
+use measurement::measurement;
 
 pub const CPUS: f64 = 2.0;
 
@@ -87,16 +92,8 @@ impl Measure for World {
         let wall_s = samples.iter().map(|s| s.finished).fold(0.0, f64::max);
         self.clock += wall_s;
         let mut measured = Measurement {
-            setting: *setting,
-            load: load.clone(),
-            engine: "analytic",
-            samples,
-            wall_s,
-            cpu_s: cpu * f64::from(n),
-            app_cpu_s: 0.0,
-            lanes_cpu_s: 0.0,
-            disturbance: Disturbance::default(),
             caveats: self.doubt.clone().into_iter().collect(),
+            ..measurement(setting, load, samples, wall_s, cpu * f64::from(n))
         };
         if let Some(fault) = self.fault {
             fault(self.measured.len() - 1, &mut measured);

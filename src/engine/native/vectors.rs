@@ -195,10 +195,70 @@ fn scrypt_rfc_7914_section_12() {
     }
 }
 
-/// SHA-256: RFC 7914, section 11. SHA-512: the widely published counterpart of RFC 6070's vectors.
+/// The RFC's largest vector: 1 GiB and some seconds.
+#[test]
+fn scrypt_rfc_7914_section_12_with_a_gibibyte() {
+    let mut kernel = match ScryptKernel::new(Scrypt::new(1 << 20, 8, 1).unwrap(), false) {
+        Err(EngineError::Memory { .. }) => return, // a machine too small for it
+        other => other.unwrap(),
+    };
+    let mut out = [0; 64];
+    kernel.derive(b"pleaseletmein", b"SodiumChloride", &mut out).unwrap();
+    assert_eq!(
+        hex(&out),
+        "2101cb9b6a511aaeaddbbe09cf70f881ec568d574a2ffd4dabe5ee9820adaa47\
+         8e56fd8f4ba5d09ffa1c6d927c40f4c337304049e8a952fbcbf45c6fa77a41a4"
+    );
+}
+
+/// SHA-256: RFC 7914, section 11. Both: the widely published counterparts of RFC 6070's vectors, but for the one with 16,777,216 iterations.
 #[test]
 fn pbkdf2_vectors() {
-    let vectors: [Pbkdf2Vector; 5] = [
+    const LONG: (&[u8], &[u8]) = (b"passwordPASSWORDpassword", b"saltSALTsaltSALTsaltSALTsaltSALTsalt");
+    let vectors: [Pbkdf2Vector; 11] = [
+        (
+            Digest::Sha256,
+            b"password",
+            b"salt",
+            1,
+            "120fb6cffcf8b32c43e7225256c4f837a86548c92ccc35480805987cb70be17b",
+        ),
+        (
+            Digest::Sha256,
+            b"password",
+            b"salt",
+            2,
+            "ae4d0c95af6b46d32d0adff928f06dd02a303f8ef3c251dfd6e2d85a95474c43",
+        ),
+        (
+            Digest::Sha256,
+            b"password",
+            b"salt",
+            4096,
+            "c5e478d59288c841aa530db6845c4c8d962893a001ce4e11a4963873aa98134a",
+        ),
+        (
+            Digest::Sha256,
+            LONG.0,
+            LONG.1,
+            4096,
+            "348c89dbcbd32b2f32d814b8116e84cf2b17347ebc1800181c4e2a1fb8dd53e1c635518c7dac47e9",
+        ),
+        (
+            Digest::Sha256,
+            b"pass\0word",
+            b"sa\0lt",
+            4096,
+            "89b69d0516f829893c696226650a8687",
+        ),
+        (
+            Digest::Sha512,
+            LONG.0,
+            LONG.1,
+            4096,
+            "8c0511f4c6e597c6ac6315d8f0362e225f3c501495ba23b868c005174dc4ee71\
+             115b59f9e60cd9532fa33e0f75aefe30225c583a186cd82bd4daea9724a3d3b8",
+        ),
         (
             Digest::Sha256,
             b"passwd",
@@ -241,7 +301,7 @@ fn pbkdf2_vectors() {
         ),
     ];
     for (digest, password, salt, iterations, want) in vectors {
-        let mut out = [0; 64];
+        let mut out = vec![0; want.len() / 2];
         Pbkdf2Kernel(Pbkdf2::new(digest, iterations).unwrap())
             .derive(password, salt, &mut out)
             .unwrap();

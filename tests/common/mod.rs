@@ -1,14 +1,19 @@
-//! A machine whose costs are formulas, and what is asked of it: for tests that must not depend on time.
+//! The machine that the search is proved on: an analytic cost model and a simulated clock.
 
 #![allow(dead_code)] // each test uses its part
 
+mod measurement;
+
 use hashtune::budget::Budget;
-use hashtune::measure::{Disturbance, Load, Measure, MeasureError, Measurement, PeakMemory, Sample};
+use hashtune::measure::{Load, Measure, MeasureError, Measurement, PeakMemory, Sample};
 use hashtune::queue::{self, Cpus, Station};
-use hashtune::recommend::{Bounds, Effort, Request};
+use hashtune::recommend::{Aim, Bounds, CostModel, Effort, Planner, Proposal, Request, Space, propose};
 use hashtune::setting::{Algorithm, Setting};
 use hashtune::strength::Attacker;
 use hashtune::units::{Bytes, Millis, Rate, Share};
+use hashtune::verdict::Cost;
+
+use measurement::measurement;
 
 /// A machine whose costs are formulas. Times in seconds.
 pub struct World {
@@ -24,6 +29,7 @@ pub struct World {
     pub measured: Vec<(Setting, Load)>,
 }
 
+/// Smallest Argon2 memory, in KiB, that comes as fresh pages.
 pub const FRESH_FROM_KIB: u32 = 32 << 10;
 
 impl World {
@@ -55,11 +61,19 @@ impl World {
         }
     }
 
-    fn alone_ratio(&self, setting: &Setting) -> f64 {
+    pub fn alone_ratio(&self, setting: &Setting) -> f64 {
         if setting.memory_cost().0 > 1 << 20 {
             self.alone
         } else {
             1.0
+        }
+    }
+
+    pub fn cost(&self, setting: &Setting) -> Cost {
+        Cost {
+            loaded_s: self.loaded(setting),
+            alone_ratio: self.alone_ratio(setting),
+            lanes: f64::from(setting.lanes()),
         }
     }
 
@@ -135,20 +149,14 @@ impl Measure for World {
         let wall_s = match load {
             Load::Open { .. } => samples.iter().map(|s| s.finished).fold(0.0, f64::max),
             Load::Closed { clients, .. } => cpu_s / self.cpus.usable().min(f64::from(*clients)),
-            _ => cpu_s / self.cpus.usable().min(1.0),
+            // One after the other, each as long as its lanes make it; bursts keep all CPUs busy.
+            Load::Single { .. } => samples.iter().map(|s| s.finished).sum(),
+            Load::Burst { .. } => cpu_s / self.cpus.usable(),
         };
         self.clock += wall_s;
         Ok(Measurement {
-            setting: *setting,
-            load: load.clone(),
-            engine: "analytic",
-            samples,
-            wall_s,
-            cpu_s,
             app_cpu_s,
-            lanes_cpu_s: 0.0,
-            disturbance: Disturbance::default(),
-            caveats: Vec::new(),
+            ..measurement(setting, load, samples, wall_s, cpu_s)
         })
     }
 
@@ -166,6 +174,14 @@ impl Measure for World {
     }
 }
 
+pub fn two_cpus() -> Cpus {
+    Cpus {
+        affinity: 2,
+        quota: None,
+    }
+}
+
+/// A budget without application or idle memory, at p95.
 pub fn budget(latency_ms: f64, peak: f64, memory_mib: u64, workers: Option<u32>) -> Budget {
     Budget {
         latency: Millis(latency_ms),
@@ -179,6 +195,7 @@ pub fn budget(latency_ms: f64, peak: f64, memory_mib: u64, workers: Option<u32>)
     }
 }
 
+/// What is asked of the search in most tests: Argon2id or bcrypt, beside a few presets.
 pub fn request(budget: Budget, cpus: Cpus) -> Request {
     let presets = [
         ("owasp-46m", "argon2id:m=47104,t=1,p=1"),
@@ -208,9 +225,44 @@ pub fn request(budget: Budget, cpus: Cpus) -> Request {
     }
 }
 
-pub fn two_cpus() -> Cpus {
-    Cpus {
-        affinity: 2,
-        quota: None,
+/// What is first proposed when the costs are known without error, presets aside.
+pub fn propose_exactly(algorithm: Algorithm, request: &Request) -> Option<Proposal> {
+    let world = World::new(request.cpus, request.budget.app_cpu);
+    let mut model = CostModel::new(request.fresh_from_kib);
+    for text in known(algorithm) {
+        for p in [1, 2, 4] {
+            let text = text.replace("LANES", &p.to_string());
+            let setting: Setting = text.parse().unwrap();
+            model.add(setting, world.cost(&setting));
+        }
+    }
+    let space = Space {
+        presets: Vec::new(),
+        bounds: request.bounds,
+    };
+    let mut planner = Planner::new(request.budget, request.usable_cpus, request.cpus);
+    propose(
+        algorithm,
+        &space,
+        &request.attacker,
+        &model,
+        &mut planner,
+        &Aim::default(),
+    )
+}
+
+fn known(algorithm: Algorithm) -> &'static [&'static str] {
+    match algorithm {
+        Algorithm::Argon2id => &[
+            "argon2id:m=7168,t=1,p=LANES",
+            "argon2id:m=19456,t=2,p=LANES",
+            "argon2id:m=47104,t=1,p=LANES",
+            "argon2id:m=65536,t=3,p=LANES",
+            "argon2id:m=131072,t=1,p=LANES",
+        ],
+        Algorithm::Scrypt => &["scrypt:n=16384,r=8,p=1"],
+        Algorithm::Bcrypt => &["bcrypt:10"],
+        Algorithm::Pbkdf2Sha256 => &["pbkdf2-sha256:200000"],
+        Algorithm::Pbkdf2Sha512 => &["pbkdf2-sha512:200000"],
     }
 }
