@@ -25,6 +25,8 @@ pub struct World {
     /// CPU of a lone hash over that of a crowded one.
     pub alone: f64,
     pub app: f64,
+    /// What a hash costs over the formula, second by second of the clock, under load; 1 past the end.
+    pub drift: Vec<f64>,
     pub clock: f64,
     pub measured: Vec<(Setting, Load)>,
 }
@@ -40,6 +42,7 @@ impl World {
             fault: 0.2e-6,
             alone: 0.85,
             app: app.as_s(),
+            drift: Vec::new(),
             clock: 0.0,
             measured: Vec::new(),
         }
@@ -59,6 +62,10 @@ impl World {
             Setting::Scrypt(s) => 2.5e-9 * 128.0 * s.n() as f64 * f64::from(s.r() * s.p()),
             Setting::Pbkdf2(p) => 0.25e-6 * f64::from(p.iterations()),
         }
+    }
+
+    fn drift(&self, after_s: f64) -> f64 {
+        self.drift.get((self.clock + after_s) as usize).copied().unwrap_or(1.0)
     }
 
     pub fn alone_ratio(&self, setting: &Setting) -> f64 {
@@ -88,7 +95,10 @@ impl World {
     }
 
     fn served(&self, setting: &Setting, arrivals: &[f64], workers: u32) -> Vec<Sample> {
-        let demands = vec![self.loaded(setting); arrivals.len()];
+        let demands: Vec<f64> = arrivals
+            .iter()
+            .map(|at| self.loaded(setting) * self.drift(*at))
+            .collect();
         let served = queue::simulate(&self.station(setting, workers), arrivals, &demands);
         let sample = |(at, s): (&f64, queue::Served)| Sample {
             scheduled: *at,
@@ -125,7 +135,7 @@ impl World {
                 hashes,
                 seconds,
             } => {
-                let each = self.loaded(setting);
+                let each = self.loaded(setting) * self.drift(0.0);
                 let wall = each * f64::from(*clients) / self.cpus.usable().min(f64::from(*clients));
                 let rounds = ((seconds / wall) as u32 + 1).min(hashes / clients);
                 let sample = Sample {
