@@ -2,6 +2,10 @@
 //!
 //! One list serves the host probe and the measurements, so that a doubt is printed and exported in the same words.
 
+mod setting;
+
+pub use setting::SettingDoubt;
+
 use crate::units::{Bytes, Millis, Rate, Short};
 
 /// A doubt about an answer. The codes are a public interface; so are the warning codes of the host probe among them.
@@ -77,6 +81,14 @@ pub enum Caveat {
     TimeShort { left_out: String },
     /// More lanes than usable CPUs.
     LanesAboveCpus { lanes: u32, cpus: f64 },
+    /// Something is odd about a setting that was asked for, called `what`.
+    OddSetting { what: String, doubt: SettingDoubt },
+    /// The bound of the queue turns a share of the logins away at the peak.
+    LoginsRefused {
+        refused: usize,
+        arrivals: usize,
+        max_queued: u32,
+    },
     /// The engine is not the library that will be deployed.
     LibraryCost { library: String, ratio: (f64, f64) },
     /// bcrypt reads 72 bytes of a password.
@@ -125,6 +137,8 @@ impl Caveat {
             Self::MemoryTight { .. } => "memory-tight",
             Self::TimeShort { .. } => "time-short",
             Self::LanesAboveCpus { .. } => "lanes-above-cpus",
+            Self::OddSetting { doubt, .. } => doubt.code(),
+            Self::LoginsRefused { .. } => "logins-refused",
             Self::LibraryCost { .. } => "library-cost",
             Self::BcryptInputLimit => "bcrypt-input-limit",
             Self::BelowFloor { .. } => "below-floor",
@@ -234,6 +248,14 @@ impl Caveat {
             }
             Self::TimeShort { left_out } => format!("the time limit left no room for {left_out}"),
             Self::LanesAboveCpus { lanes, cpus } => format!("{lanes} lanes on {} usable CPUs", Short(*cpus)),
+            Self::OddSetting { what, doubt } => format!("{what}: {}", doubt.text()),
+            Self::LoginsRefused {
+                refused,
+                arrivals,
+                max_queued,
+            } => format!(
+                "{refused} of {arrivals} logins at the peak came when {max_queued} (max_queued) were waiting: the service would refuse them"
+            ),
             Self::LibraryCost {
                 library,
                 ratio: (low, high),
@@ -292,6 +314,10 @@ impl Caveat {
             Self::MemoryTight { .. } => "free memory or raise the limit (the container's, or ulimit -v), then repeat",
             Self::TimeShort { .. } => "raise --time-limit",
             Self::LanesAboveCpus { .. } => "use as many lanes as there are CPUs, or one: lanes never save CPU time",
+            Self::OddSetting { doubt, .. } => return doubt.remedy(),
+            Self::LoginsRefused { .. } => {
+                "let clients try again after a moment, or ask for more --headroom: a longer queue would only answer too late"
+            }
             Self::LibraryCost { .. } => {
                 "time one hash of this setting in your library, and pass what it takes beyond cpu_ms as --app-cpu-ms"
             }

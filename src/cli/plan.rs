@@ -306,7 +306,10 @@ fn current(text: &str) -> Result<Setting, BadValue> {
     };
     // Hashes are quoted from their end of the parameters on as little as can be: the input may hold a real one.
     if !text.contains('$') && !text.starts_with('{') {
-        return Err(refused(as_typed.reason));
+        return Err(BadValue {
+            hint: as_typed.hint,
+            ..refused(as_typed.reason)
+        });
     }
     let hidden = |reason: String| BadValue::new("--current", "(a stored hash)", reason, accepted.clone());
     let stored = hash_string::parse(text).map_err(|error| hidden(error.to_string()))?;

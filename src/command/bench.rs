@@ -8,7 +8,7 @@ use hashtune::engine::{Engine, Native, cleanup};
 use hashtune::host;
 use hashtune::report::HostRecord;
 
-use super::{Outcome, machine};
+use super::{Outcome, machine, odd};
 use crate::cli::BenchPlan;
 use crate::failure::Failure;
 use crate::interrupt;
@@ -45,6 +45,11 @@ pub fn run(plan: &BenchPlan) -> Result<Outcome, Failure> {
     };
     let mut doubts: Vec<Doubt> = host.warnings.iter().map(Doubt::general).collect();
     doubts.extend(machine::loaded_before(&host, usable_cpus).iter().map(Doubt::general));
+    for subject in &plan.subjects {
+        // Lanes are doubted by the benchmark itself.
+        let odd = odd::about(&subject.name, &subject.setting, f64::INFINITY);
+        doubts.extend(odd.iter().map(Doubt::general));
+    }
     let mut runner = machine::runner(engine, &host, usable_cpus, plan.app_cpu, request.time_limit_s);
     let _cleanup = interrupt::on_exit(cleanup::release_all);
     let mut progress = terminal.progress();
@@ -54,6 +59,7 @@ pub fn run(plan: &BenchPlan) -> Result<Outcome, Failure> {
     record.caveats.splice(0..0, doubts);
 
     if record.is_empty() {
+        terminal.disturbances(&record.caveats);
         terminal::refusal("nothing could be measured", &reasons(&record));
         return Ok(Outcome::Undecided);
     }

@@ -15,7 +15,7 @@ use hashtune::strength::Attacker;
 use hashtune::units::{Bytes, Millis};
 use hashtune::verdict::{Quantile, memory};
 
-use super::{Outcome, machine, sources, tax};
+use super::{Outcome, machine, odd, sources, tax};
 use crate::cli::Plan;
 use crate::failure::Failure;
 use crate::interrupt;
@@ -35,6 +35,7 @@ pub fn run(plan: &Plan) -> Result<Outcome, Failure> {
     let (budget, mut caveats) = budget(plan, &host)?;
     caveats.extend(capped);
     caveats.extend(host.warnings.iter().cloned());
+    caveats.extend(odd::asked(plan, &presets, machine::cpus(&host).0));
     let terminal = Terminal::new(plan.quiet);
     terminal.assumed(&plan.assumed);
 
@@ -87,7 +88,7 @@ pub fn run(plan: &Plan) -> Result<Outcome, Failure> {
         }
         Answer::Nothing(remedies) => {
             terminal.caveats(&doubts);
-            let remedies: Vec<String> = remedies.iter().map(|r| format!("{}: {}", r.name, r.text)).collect();
+            let remedies: Vec<String> = remedies.iter().map(|r| format!("{}: {}", r.name(), r.text())).collect();
             terminal::refusal(&nothing(plan, &budget), &remedies);
             Ok(Outcome::NothingFits)
         }
@@ -102,7 +103,7 @@ pub fn run(plan: &Plan) -> Result<Outcome, Failure> {
 /// The account behind the answer, where it was asked for.
 fn explain(pick: &Recommendation, found: &Found, rows: &[Row], plan: &Plan, terminal: Terminal) {
     if let Some(why) = &found.explanation {
-        terminal.explanation(&pick.setting, why);
+        terminal.explanation(pick, why);
     }
     let row = |setting| {
         found

@@ -236,6 +236,12 @@ fn form_of(key: &str) -> String {
 
 fn whole(row: &Table, key: &str) -> Result<u32, BadValue> {
     let bad = |value: &Value, reason: &str| BadValue::new(key, shown(value), reason, form_of(key));
+    if let Some(Value::Integer(n)) = row.get(key)
+        && key == "memory_kib"
+        && let Some(hint) = u64::try_from(*n).ok().and_then(|m| Argon2id::bytes_hint(key, m))
+    {
+        return Err(bad(&Value::Integer(*n), &format!("above the maximum {}", Argon2id::MAX_KIB)).hint(hint));
+    }
     match row.get(key) {
         None => Err(BadValue::new("key", key, "missing", form_of(key))),
         Some(value @ Value::Integer(n)) => u32::try_from(*n).map_err(|_| bad(value, "out of range")),

@@ -18,9 +18,8 @@ use std::io::{self, IsTerminal, Write};
 use anstyle::{AnsiColor, Style};
 use hashtune::bench;
 use hashtune::budget::Budget;
-use hashtune::recommend::Explanation;
+use hashtune::recommend::{Explanation, Recommendation};
 use hashtune::report::{Doubt, Report};
-use hashtune::setting::Setting;
 
 pub use candidates::Row;
 pub use progress::Progress;
@@ -72,9 +71,9 @@ impl Terminal {
     }
 
     /// Why this setting.
-    pub fn explanation(self, setting: &Setting, why: &Explanation) {
+    pub fn explanation(self, pick: &Recommendation, why: &Explanation) {
         if !self.quiet {
-            explain::explanation(setting, why).iter().for_each(|text| line(text));
+            explain::explanation(pick, why).iter().for_each(|text| line(text));
         }
     }
 

@@ -145,7 +145,7 @@ fn strength(report: &Report) -> String {
     )
 }
 
-const fn binding(limit: Limit) -> &'static str {
+pub(super) const fn binding(limit: Limit) -> &'static str {
     match limit {
         Limit::Latency => "limited by latency",
         Limit::Peak => "limited by the peak (CPU)",
