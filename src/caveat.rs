@@ -47,6 +47,13 @@ pub enum Caveat {
     /// The operator's memory exceeds what the host allows, and was used all the same.
     MemoryForced { asked: Bytes, usable: Bytes },
 
+    /// A resource limit of the process itself leaves less than the memory budget to measure in.
+    OwnMemoryLimit {
+        free: Bytes,
+        limit: &'static str,
+        memory: Bytes,
+    },
+
     /// The kernel stopped the process for its CPU quota while measuring.
     CpuThrottled { throttled: u64, periods: u64, seconds: f64 },
     /// The hypervisor gave CPU time to others while measuring.
@@ -120,6 +127,7 @@ impl Caveat {
             Self::CpusCapped { .. } => "cpus-capped",
             Self::MemoryAboveHost { .. } => "memory-above-host",
             Self::MemoryForced { .. } => "memory-forced",
+            Self::OwnMemoryLimit { .. } => "own-memory-limit",
             Self::CpuThrottled { .. } => "cpu-throttled",
             Self::StolenTime { .. } => "stolen-time",
             Self::BusyHost { .. } => "busy-host",
@@ -185,6 +193,9 @@ impl Caveat {
             }
             Self::MemoryForced { asked, usable } => {
                 format!("--mem {asked} is more than the {usable} this process may use, and was used all the same")
+            }
+            Self::OwnMemoryLimit { free, limit, memory } => {
+                format!("this process's own limit ({limit}) leaves {free} to measure in, of the {memory} planned with")
             }
             _ => self.measured_text(),
         }
@@ -298,6 +309,7 @@ impl Caveat {
             }
             Self::CpusCapped { .. } => "deploy it to a service with as many CPUs, or measure without --cpus",
             Self::MemoryAboveHost { .. } => "raise the container's limit, or pass --force-mem to plan for another host",
+            Self::OwnMemoryLimit { limit, .. } => return format!("run with a higher limit ({limit} unlimited), then repeat"),
             Self::MemoryForced { .. } => "measure again where that much memory is available",
             Self::CpuThrottled { .. } => "none needed where the quota is the one in production; else measure without it",
             Self::StolenTime { .. } => "repeat on a quiet or dedicated host",

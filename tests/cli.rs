@@ -236,7 +236,7 @@ fn a_refused_run_leaves_the_output_file_alone() {
 
 /// Reading a pipe that nobody writes stands in for a long run: the output is open by then.
 #[test]
-fn an_interrupt_ends_at_once_and_leaves_nothing() {
+fn an_interrupt_ends_at_once_says_so_and_leaves_nothing() {
     for signal in [Signal::INT, Signal::TERM] {
         let directory = tempfile::tempdir().unwrap();
         let (fifo, path) = (directory.path().join("ours.toml"), directory.path().join("out.toml"));
@@ -249,6 +249,7 @@ fn an_interrupt_ends_at_once_and_leaves_nothing() {
             .arg("--output")
             .arg(&path)
             .stdout(Stdio::null())
+            .stderr(Stdio::piped())
             .spawn()
             .unwrap();
         wait_for("the temporary file", || entries() == 2);
@@ -260,6 +261,8 @@ fn an_interrupt_ends_at_once_and_leaves_nothing() {
         });
         assert_eq!(status.unwrap().code(), Some(130), "{signal:?}");
         assert_eq!(entries(), 1, "{signal:?}");
+        let said = std::io::read_to_string(child.stderr.take().unwrap()).unwrap();
+        assert_eq!(said, "interrupted: nothing was written\n", "{signal:?}");
     }
 }
 

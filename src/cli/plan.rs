@@ -1,5 +1,6 @@
 //! Text to values: everything about the arguments that can be checked without looking at the machine.
 
+use std::borrow::Cow;
 use std::ffi::OsStr;
 use std::path::PathBuf;
 use std::str::FromStr;
@@ -60,10 +61,10 @@ pub struct Plan {
 }
 
 /// A flag that was not given, and the value taken in its place, as it would be typed.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Assumed {
     pub flag: &'static str,
-    pub value: &'static str,
+    pub value: Cow<'static, str>,
 }
 
 /// Where a further preset comes from.
@@ -85,7 +86,10 @@ impl Plan {
         let mut assumed = Vec::new();
         let mut or = |flag, given: &Option<String>, default: &'static str| {
             given.clone().unwrap_or_else(|| {
-                assumed.push(Assumed { flag, value: default });
+                assumed.push(Assumed {
+                    flag,
+                    value: default.into(),
+                });
                 default.to_owned()
             })
         };

@@ -90,10 +90,9 @@ pub fn together<T: fmt::Display>(items: impl IntoIterator<Item = T>) -> String {
     }
 }
 
-/// How large the changes of a way are together; the fewest come first.
-pub(super) fn order(a: &[Change], b: &[Change]) -> std::cmp::Ordering {
-    let effort = |way: &[Change]| way.iter().map(Change::effort).sum::<f64>();
-    a.len().cmp(&b.len()).then(effort(a).total_cmp(&effort(b)))
+/// How large the changes of a way are together.
+pub(super) fn effort(way: &[Change]) -> f64 {
+    way.iter().map(Change::effort).sum()
 }
 
 /// So many CPUs: a quota is changed as a quota, on more CPUs if need be; whole CPUs as CPUs, and a fraction of one is a quota.
@@ -143,7 +142,7 @@ pub(super) fn ways(setting: &Setting, cost: &Cost, request: &Request) -> Option<
             })
             .collect();
         if !found.is_empty() {
-            found.sort_by(|a, b| order(a, b));
+            found.sort_by(|a, b| effort(a).total_cmp(&effort(b)));
             return Some(found);
         }
     }

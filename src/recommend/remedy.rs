@@ -35,7 +35,7 @@ impl Remedy {
 
 /// The smallest changes of each kind that make a setting at the floor of a family asked for fit.
 ///
-/// Sorted by how many changes they are, then by how large these are next to what there is. Empty when no cost is known.
+/// Sorted by how large the changes are next to what there is. Empty when no cost is known.
 pub fn remedies(request: &Request, model: &CostModel) -> Vec<Remedy> {
     let preferred = request.algorithms.iter().min();
     let mut all: Vec<Remedy> = Vec::new();
@@ -54,7 +54,7 @@ pub fn remedies(request: &Request, model: &CostModel) -> Vec<Remedy> {
             );
         }
     }
-    all.sort_by(|a, b| price::order(&a.changes, &b.changes));
+    all.sort_by(|a, b| price::effort(&a.changes).total_cmp(&price::effort(&b.changes)));
     let mut told: Vec<Remedy> = Vec::new();
     for remedy in all {
         if !told.iter().any(|t| t.name() == remedy.name()) {
