@@ -15,6 +15,15 @@ source = "security handbook"
 date = "2026-03"
 "#;
 
+#[test]
+fn memory_in_bytes_gets_a_hint() {
+    for bytes in ["268435456", "68719476736"] {
+        let refused = parse(&GOOD.replace("65536", bytes), "mine.toml").unwrap_err();
+        let hint = refused.bad.hint.unwrap();
+        assert!(hint.starts_with("memory_kib is in KiB: write "), "{hint}");
+    }
+}
+
 /// The first example of the documentation is a file that is read.
 #[test]
 fn the_documented_file_is_understood() {
