@@ -323,5 +323,5 @@ fn capped_cpus_are_said() {
     assert_eq!(run.status.code(), Some(1), "{stderr}");
     let several = std::thread::available_parallelism().is_ok_and(|n| n.get() > 1);
     assert_eq!(stderr.contains("(cpus-capped)"), several, "{stderr}");
-    assert!(stderr.contains("hint: more CPUs and a longer budget: "), "{stderr}");
+    assert!(stderr.contains("hint: more CPUs"), "{stderr}");
 }

@@ -8,7 +8,7 @@ use crate::budget::Budget;
 use crate::queue::{Cpus, Quota};
 use crate::setting::Setting;
 use crate::units::{Bytes, CeilMib, Millis, Short};
-use crate::verdict::{self, Cost};
+use crate::verdict::{self, Ceiling, Cost};
 
 /// One changed limit, as it is and as it would have to be.
 #[derive(Debug, Clone, Copy, PartialEq)]
@@ -33,6 +33,8 @@ const TENTHS: f64 = 10.0;
 const STEP_MS: f64 = 5.0;
 /// So many steps beyond the estimate a smallest change is looked for: the estimate is off by rounding only.
 const STEPS: u32 = 20;
+/// CPUs up to which the queue is simulated. With more, hardly any login waits below the headroom, and simulating takes long.
+const SIMULATED_CPUS: f64 = 32.0;
 /// More than any machine has.
 const NO_LIMIT: Bytes = Bytes(u64::MAX / 2);
 
@@ -158,8 +160,24 @@ struct Subject<'a> {
 impl Subject<'_> {
     /// The fewest workers with which it fits by prediction, whatever memory is free on this host.
     fn workers(self, request: &Request) -> Option<u32> {
+        if request.usable_cpus > SIMULATED_CPUS {
+            let workers = request.budget.workers.unwrap_or(request.cpus.affinity);
+            let needed = self.needed_without_waiting(request, workers)?;
+            return (needed <= request.budget.latency.as_s()).then_some(workers);
+        }
         let mut planner = Planner::new(request.budget, request.usable_cpus, request.cpus);
         planner.feasible(self.setting, self.cost, AIM * request.budget.latency.as_s())
+    }
+
+    /// The latency budget in seconds where nobody waits; `None` where peak or memory do not hold.
+    fn needed_without_waiting(self, request: &Request, workers: u32) -> Option<f64> {
+        let budget = &request.budget;
+        let app_s = budget.app_cpu.as_s();
+        let ceiling = Ceiling::new(self.cost, request.usable_cpus, workers, app_s);
+        let out = verdict::peak_verdict(&ceiling, budget, request.usable_cpus)
+            .or_else(|| verdict::memory_verdict(self.setting, workers, budget));
+        let alone_s = self.cost.loaded_s / self.cost.lanes + app_s;
+        out.is_none().then_some((alone_s / AIM).max(alone_s * DRIFT))
     }
 
     fn fits(self, request: &Request) -> bool {
@@ -254,23 +272,7 @@ impl Subject<'_> {
     }
 
     fn latency(self, request: &Request, changed: &Request) -> Option<Change> {
-        let mut planner = Planner::new(changed.budget, changed.usable_cpus, changed.cpus);
-        let range = planner.worker_range();
-        let peak = changed.budget.peak;
-        let dearer = Cost {
-            loaded_s: self.cost.loaded_s * DRIFT,
-            ..*self.cost
-        };
-        // What `Planner::feasible` asks for, the other way round.
-        let mut needed = |workers: u32| {
-            let ceiling = planner.ceiling(self.cost, workers);
-            let out = verdict::peak_verdict(&ceiling, &changed.budget, changed.usable_cpus)
-                .or_else(|| verdict::memory_verdict(self.setting, workers, &changed.budget));
-            let aimed = planner.latency(self.cost, workers, peak.per_s())? / AIM;
-            let drifted = planner.latency(&dearer, workers, peak.per_s())?;
-            out.is_none().then_some(aimed.max(drifted))
-        };
-        let needed_s = range.filter_map(&mut needed).min_by(f64::total_cmp)?;
+        let needed_s = self.needed_latency_s(changed)?;
         let needed = Millis::from_s(needed_s);
         let step = STEP_MS.max((needed.0 / 100.0).round());
         let first = (needed.0 / step).ceil();
@@ -282,6 +284,27 @@ impl Subject<'_> {
             .find(|change| {
                 matches!(change, Change::Latency { from, to } if to > from) && self.fits(&with(changed, change))
             })
+    }
+
+    /// What [`Planner::feasible`] asks for, the other way round: the shortest latency budget in seconds.
+    fn needed_latency_s(self, request: &Request) -> Option<f64> {
+        let mut planner = Planner::new(request.budget, request.usable_cpus, request.cpus);
+        let range = planner.worker_range();
+        if request.usable_cpus > SIMULATED_CPUS {
+            return self.needed_without_waiting(request, *range.end());
+        }
+        let peak = request.budget.peak.per_s();
+        let dearer = Cost {
+            loaded_s: self.cost.loaded_s * DRIFT,
+            ..*self.cost
+        };
+        let needed = |workers: u32| {
+            self.needed_without_waiting(request, workers)?;
+            let aimed = planner.latency(self.cost, workers, peak)? / AIM;
+            let drifted = planner.latency(&dearer, workers, peak)?;
+            Some(aimed.max(drifted))
+        };
+        range.filter_map(needed).min_by(f64::total_cmp)
     }
 }
 
