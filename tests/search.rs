@@ -634,7 +634,8 @@ proptest! {
             prop_assert!(truly_fits(&remedy.setting, &request), "{remedy:?}");
             let mut world = World::new(request.cpus, Millis(0.0));
             let again = recommend(&request, &mut world, &mut Silent).unwrap();
-            prop_assert!(matches!(again.answer, Answer::Fits(_)), "{remedy:?} {:?}", again.answer);
+            // A smallest change leaves nothing to spare: the measurement may still leave it open, never refuse it.
+            prop_assert!(!matches!(again.answer, Answer::Nothing(_)), "{remedy:?} {:?}", again.answer);
         }
     }
 }
