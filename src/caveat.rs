@@ -2,6 +2,27 @@
 //!
 //! One list serves the host probe and the measurements, so that a doubt is printed and exported in the same words.
 
+/// The codes of an enum's variants from one table, so that none of them is missing in the list of all. The variant after the
+/// semicolon has the codes of the doubt within.
+macro_rules! codes {
+    ($($variant:ident => $code:literal),* $(,)? $(; $nested:ident)?) => {
+        /// Every code of this enum's own, in the order of the variants.
+        pub const CODES: &[&str] = &[$($code),*];
+
+        /// The stable name, as exported.
+        pub const fn code(&self) -> &'static str {
+            match self {
+                $(Self::$variant { .. } => $code,)*
+                $(Self::$nested { doubt, .. } => doubt.code(),)?
+            }
+        }
+    };
+}
+
+mod setting;
+
+pub use setting::SettingDoubt;
+
 use crate::units::{Bytes, Millis, Rate, Short};
 
 /// A doubt about an answer. The codes are a public interface; so are the warning codes of the host probe among them.
@@ -42,6 +63,13 @@ pub enum Caveat {
     MemoryAboveHost { asked: Bytes, usable: Bytes },
     /// The operator's memory exceeds what the host allows, and was used all the same.
     MemoryForced { asked: Bytes, usable: Bytes },
+
+    /// A resource limit of the process itself leaves less than the memory budget to measure in.
+    OwnMemoryLimit {
+        free: Bytes,
+        limit: &'static str,
+        memory: Bytes,
+    },
 
     /// The kernel stopped the process for its CPU quota while measuring.
     CpuThrottled { throttled: u64, periods: u64, seconds: f64 },
@@ -88,29 +116,20 @@ pub enum Caveat {
     MemoryTight { what: String, need: Bytes, free: Bytes },
     /// Time ran out before all that was planned was measured.
     TimeShort { left_out: String },
-    /// More lanes than usable CPUs.
-    LanesAboveCpus { lanes: u32, cpus: f64 },
+    /// Something is odd about a setting that was asked for, called `what`.
+    OddSetting { what: String, doubt: SettingDoubt },
+    /// The bound of the queue turns a share of the logins away at the peak.
+    LoginsRefused {
+        refused: usize,
+        arrivals: usize,
+        max_queued: u32,
+    },
     /// The engine is not the library that will be deployed.
     LibraryCost { library: String, ratio: (f64, f64) },
     /// bcrypt reads 72 bytes of a password.
     BcryptInputLimit,
     /// The recommendation lies under the family's floor, on request.
     BelowFloor { floor_ratio: f64 },
-}
-
-/// The codes from one table, so that none of them is missing in the list of all.
-macro_rules! codes {
-    ($($variant:ident => $code:literal),* $(,)?) => {
-        /// Every code, in the order of the variants.
-        pub const CODES: &[&str] = &[$($code),*];
-
-        /// The stable name, as exported.
-        pub const fn code(&self) -> &'static str {
-            match self {
-                $(Self::$variant { .. } => $code),*
-            }
-        }
-    };
 }
 
 impl Caveat {
@@ -132,6 +151,7 @@ impl Caveat {
         CpusCapped => "cpus-capped",
         MemoryAboveHost => "memory-above-host",
         MemoryForced => "memory-forced",
+        OwnMemoryLimit => "own-memory-limit",
         CpuThrottled => "cpu-throttled",
         StolenTime => "stolen-time",
         BusyHost => "busy-host",
@@ -150,10 +170,11 @@ impl Caveat {
         MemoryApproximate => "memory-approximate",
         MemoryTight => "memory-tight",
         TimeShort => "time-short",
-        LanesAboveCpus => "lanes-above-cpus",
+        LoginsRefused => "logins-refused",
         LibraryCost => "library-cost",
         BcryptInputLimit => "bcrypt-input-limit",
-        BelowFloor => "below-floor",
+        BelowFloor => "below-floor";
+        OddSetting
     }
 
     /// What was seen, with its figures.
@@ -195,6 +216,9 @@ impl Caveat {
             }
             Self::MemoryForced { asked, usable } => {
                 format!("--mem {asked} is more than the {usable} this process may use, and was used all the same")
+            }
+            Self::OwnMemoryLimit { free, limit, memory } => {
+                format!("this process's own limit ({limit}) leaves {free} to measure in, of the {memory} planned with")
             }
             _ => self.measured_text(),
         }
@@ -273,7 +297,14 @@ impl Caveat {
                 format!("{what} needs {need} where {free} is free: it was not run")
             }
             Self::TimeShort { left_out } => format!("the time limit left no room for {left_out}"),
-            Self::LanesAboveCpus { lanes, cpus } => format!("{lanes} lanes on {} usable CPUs", Short(*cpus)),
+            Self::OddSetting { what, doubt } => format!("{what}: {}", doubt.text()),
+            Self::LoginsRefused {
+                refused,
+                arrivals,
+                max_queued,
+            } => format!(
+                "{refused} of {arrivals} logins at the peak came when {max_queued} (max_queued) were waiting: the service would refuse them"
+            ),
             Self::LibraryCost {
                 library,
                 ratio: (low, high),
@@ -315,6 +346,7 @@ impl Caveat {
             }
             Self::CpusCapped { .. } => "deploy it to a service with as many CPUs, or measure without --cpus",
             Self::MemoryAboveHost { .. } => "raise the container's limit, or pass --force-mem to plan for another host",
+            Self::OwnMemoryLimit { limit, .. } => return format!("run with a higher limit ({limit} unlimited), then repeat"),
             Self::MemoryForced { .. } => "measure again where that much memory is available",
             Self::CpuThrottled { .. } => "none needed where the quota is the one in production; else measure without it",
             Self::StolenTime { .. } => "repeat on a quiet or dedicated host",
@@ -331,7 +363,10 @@ impl Caveat {
             Self::MemoryApproximate { .. } => "leave more headroom, and watch the service's own peak",
             Self::MemoryTight { .. } => "free memory or raise the limit (the container's, or ulimit -v), then repeat",
             Self::TimeShort { .. } => "raise --time-limit",
-            Self::LanesAboveCpus { .. } => "use as many lanes as there are CPUs, or one: lanes never save CPU time",
+            Self::OddSetting { doubt, .. } => return doubt.remedy(),
+            Self::LoginsRefused { .. } => {
+                "let clients try again after a moment, or ask for more --headroom: a longer queue would only answer too late"
+            }
             Self::LibraryCost { .. } => {
                 "time one hash of this setting in your library, and pass what it takes beyond cpu_ms as --app-cpu-ms"
             }

@@ -8,6 +8,7 @@ use std::process;
 use std::sync::{Mutex, MutexGuard, PoisonError};
 
 use crate::failure::Failure;
+use crate::terminal;
 
 /// 128 + SIGINT, as shells report it. SIGTERM and SIGHUP cannot be told apart from it here and end with the same code.
 const EXIT_CODE: i32 = 130;
@@ -23,6 +24,9 @@ struct Registry {
 type Shared = Mutex<Registry>;
 
 static REGISTRY: Shared = Mutex::new(Registry::new());
+
+/// What has been written as a whole, if anything.
+static WRITTEN: Mutex<Option<String>> = Mutex::new(None);
 
 impl Registry {
     const fn new() -> Self {
@@ -53,6 +57,11 @@ fn register(registry: &'static Shared, cleanup: Cleanup) -> Registration {
     Registration { number, registry }
 }
 
+/// Tells an interrupt from now on that `target` holds the whole answer.
+pub fn written(target: &str) {
+    *WRITTEN.lock().unwrap_or_else(PoisonError::into_inner) = Some(target.to_owned());
+}
+
 impl Drop for Registration {
     fn drop(&mut self) {
         lock(self.registry)
@@ -74,6 +83,8 @@ impl fmt::Debug for Registration {
 pub fn install() -> Result<(), Failure> {
     ctrlc::set_handler(|| {
         run_all(&REGISTRY);
+        let written = WRITTEN.lock().unwrap_or_else(PoisonError::into_inner);
+        terminal::interrupted(written.as_deref());
         process::exit(EXIT_CODE);
     })
     .map_err(|error| Failure::new(format!("signals cannot be handled: {error}")))

@@ -65,7 +65,10 @@ impl Output {
         };
         match result {
             Err(error) if error.kind() != io::ErrorKind::BrokenPipe => Err(Failure::io(name, &error)),
-            _ => Ok(()),
+            _ => {
+                interrupt::written(&name);
+                Ok(())
+            }
         }
     }
 }

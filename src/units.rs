@@ -161,6 +161,16 @@ impl fmt::Display for Bytes {
     }
 }
 
+/// A size rounded up to whole MiB, as an operator would type it: `1100MiB`.
+#[derive(Debug, Clone, Copy)]
+pub struct CeilMib(pub Bytes);
+
+impl fmt::Display for CeilMib {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{}MiB", self.0.0.div_ceil(1 << 20))
+    }
+}
+
 /// Events per second.
 #[derive(Debug, Clone, Copy, PartialEq, PartialOrd)]
 pub struct Rate(f64);

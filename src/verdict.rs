@@ -4,7 +4,7 @@ use std::fmt;
 
 use crate::budget::Budget;
 use crate::setting::Setting;
-use crate::units::{Bytes, Millis, Rate, Short};
+use crate::units::{Bytes, CeilMib, Millis, Rate, Short};
 
 /// A limit that a setting can hit.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
@@ -179,7 +179,7 @@ pub fn memory_verdict(setting: &Setting, workers: u32, budget: &Budget) -> Optio
     };
     let reason = format!(
         "{workers} in flight {hold} {need}{idle}, over the {allowed} of --mem less headroom; it would take --mem {}",
-        CeilMib(need.as_f64() / (1.0 - budget.headroom.0)),
+        CeilMib(need.scaled(1.0 / (1.0 - budget.headroom.0))),
     );
     Some(Verdict::Exceeds {
         limit: Limit::Memory,
@@ -250,15 +250,6 @@ pub struct Quantile(pub f64);
 impl fmt::Display for Quantile {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         write!(f, "p{}", Short(self.0 * 100.0))
-    }
-}
-
-/// Bytes rounded up to whole MiB, as an operator would type them.
-struct CeilMib(f64);
-
-impl fmt::Display for CeilMib {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(f, "{}MiB", (self.0 / f64::from(1 << 20)).ceil())
     }
 }
 

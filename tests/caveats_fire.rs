@@ -13,7 +13,7 @@ use std::time::Duration;
 
 use common::{World, budget, request, two_cpus};
 use hashtune::budget::Budget;
-use hashtune::caveat::Caveat;
+use hashtune::caveat::{Caveat, SettingDoubt};
 use hashtune::engine::{Engine, EngineError, Slot, clock};
 use hashtune::host::{self, Host};
 use hashtune::measure::{
@@ -53,7 +53,26 @@ const PROVOKED: &[Provocation] = &[
     (&["memory-forced"], || {
         said(&[&MAIN[..], &["--mem", "1000TiB", "--force-mem"]].concat())
     }),
-    (&["lanes-above-cpus"], more_lanes_than_cpus),
+    (&["own-memory-limit"], || {
+        let limited = format!(
+            "ulimit -v 1000000; exec {} {} --mem 1TiB --force-mem",
+            env!("CARGO_BIN_EXE_hashtune"),
+            MAIN.join(" ")
+        );
+        said_by(Command::new("sh").args(["-c", &limited]))
+    }),
+    (&["looks-like-bytes"], || {
+        said(&[&MAIN[..], &["--current", "argon2id:m=67108864,t=1,p=1"]].concat())
+    }),
+    (&["looks-like-mib", "memory-unfilled", "lanes-above-cpus"], || {
+        let lanes = thread::available_parallelism().unwrap().get() + 1;
+        let current = format!("argon2id:m={},t=1,p={lanes}", 8 * lanes + 1);
+        said(&[&MAIN[..], &["--current", &current]].concat())
+    }),
+    (&["logins-refused"], || {
+        // Half of the logins may take longer than the budget, and the queue's bound lets none of them.
+        recommended(usual(), |r| r.budget.quantile = 0.5, |_| {})
+    }),
     (
         &["cpu-throttled", "stolen-time", "busy-host", "memory-pressure"],
         || {
@@ -126,7 +145,7 @@ const PROVOKED: &[Provocation] = &[
 #[test]
 fn every_caveat_fires() {
     let mut listed: Vec<&str> = PROVOKED.iter().flat_map(|(codes, _)| codes.iter().copied()).collect();
-    let mut all = Caveat::CODES.to_vec();
+    let mut all = [Caveat::CODES, SettingDoubt::CODES].concat();
     listed.sort_unstable();
     all.sort_unstable();
     assert_eq!(listed, all, "each code is provoked once");
@@ -182,10 +201,11 @@ fn a_loaded_host() -> Codes {
 const MAIN: [&str; 6] = ["--peak", "100000/s", "--budget-ms", "1", "--algorithm", "bcrypt"];
 
 fn said(args: &[&str]) -> Codes {
-    let run = Command::new(env!("CARGO_BIN_EXE_hashtune"))
-        .args(args)
-        .output()
-        .unwrap();
+    said_by(Command::new(env!("CARGO_BIN_EXE_hashtune")).args(args))
+}
+
+fn said_by(command: &mut Command) -> Codes {
+    let run = command.output().unwrap();
     let stderr = String::from_utf8(run.stderr).unwrap();
     // The code is in brackets behind the text.
     let caveats = stderr.lines().filter(|line| line.starts_with("caveat: "));
@@ -196,28 +216,6 @@ fn said(args: &[&str]) -> Codes {
     let mut said: Codes = caveats.filter_map(code).collect();
     said.push(format!("on standard error: {stderr}"));
     said
-}
-
-fn more_lanes_than_cpus() -> Codes {
-    let lanes = thread::available_parallelism().unwrap().get() + 1;
-    let setting = format!("argon2id:m={},t=1,p={lanes}", 8 * lanes);
-    let out = Command::new(env!("CARGO_BIN_EXE_hashtune"))
-        .args([
-            "bench",
-            &setting,
-            "--single",
-            "--runs",
-            "1",
-            "--seconds",
-            "0.05",
-            "--format",
-            "json",
-        ])
-        .output()
-        .unwrap();
-    let record: serde_json::Value = serde_json::from_slice(&out.stdout).unwrap();
-    let caveats = record["caveats"].as_array().unwrap();
-    caveats.iter().map(|c| c["code"].as_str().unwrap().to_owned()).collect()
 }
 
 // The measurement: engines that misbehave, and a kernel that counts what it is told to.

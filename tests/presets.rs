@@ -16,6 +16,27 @@ date = "2026-03"
 "#;
 
 #[test]
+fn memory_in_bytes_gets_a_hint() {
+    for bytes in ["268435456", "68719476736"] {
+        let refused = parse(&GOOD.replace("65536", bytes), "mine.toml").unwrap_err();
+        let hint = refused.bad.hint.unwrap();
+        assert!(hint.starts_with("memory_kib is in KiB: write "), "{hint}");
+    }
+}
+
+/// The first example of the documentation is a file that is read.
+#[test]
+fn the_documented_file_is_understood() {
+    let text = include_str!("../docs/profiles.md");
+    let (_, rest) = text.split_once("```toml\n").unwrap();
+    let (example, _) = rest.split_once("```").unwrap();
+    let presets = preset::parse(example, "docs/profiles.md").unwrap();
+    let settings: Vec<String> = presets.iter().map(|p| p.setting.to_string()).collect();
+    assert_eq!(settings, ["argon2id:m=65536,t=3,p=1", "bcrypt:11"]);
+    preset::with_own(preset::builtin(), presets, "docs/profiles.md").unwrap();
+}
+
+#[test]
 fn every_builtin_has_a_source_with_an_address_and_a_date() {
     assert!(builtin().len() >= 36, "{}", builtin().len());
     for preset in builtin() {

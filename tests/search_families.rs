@@ -260,7 +260,7 @@ fn the_floor_is_measured_before_it_is_given_up() {
     let Answer::Nothing(remedies) = &missed.answer else {
         panic!("{:?}", missed.answer)
     };
-    assert!(remedies.iter().any(|r| r.name == "a longer budget"), "{remedies:?}");
+    assert!(remedies.iter().any(|r| r.name() == "a longer budget"), "{remedies:?}");
     let tried = missed
         .candidates
         .iter()

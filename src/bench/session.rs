@@ -64,7 +64,7 @@ impl<'a> Session<'a> {
             }
         };
         work.pilot = Some(Pilot::of(&lone));
-        self.doubt_lanes(subject);
+        self.doubt_setting(subject);
         for kind in plan::kinds(self.request, &subject.setting) {
             match self.setting_for(subject, kind) {
                 Ok(setting) => work.tasks.push(Task::new(kind, setting)),
@@ -87,10 +87,10 @@ impl<'a> Session<'a> {
         }
     }
 
-    fn doubt_lanes(&mut self, subject: &Subject) {
-        let (lanes, cpus) = (subject.setting.lanes(), self.request.usable_cpus);
-        if f64::from(lanes) > cpus.ceil() {
-            let caveat = Caveat::LanesAboveCpus { lanes, cpus };
+    fn doubt_setting(&mut self, subject: &Subject) {
+        for doubt in subject.setting.doubts(self.request.usable_cpus) {
+            let what = subject.name.clone();
+            let caveat = Caveat::OddSetting { what, doubt };
             self.caveats
                 .push(Doubt::about(&caveat, &subject.name, Doubt::EVERY_LOAD, None));
         }

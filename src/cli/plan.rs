@@ -1,5 +1,6 @@
 //! Text to values: everything about the arguments that can be checked without looking at the machine.
 
+use std::borrow::Cow;
 use std::ffi::OsStr;
 use std::path::PathBuf;
 use std::str::FromStr;
@@ -61,10 +62,10 @@ pub struct Plan {
 }
 
 /// A flag that was not given, and the value taken in its place, as it would be typed.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Assumed {
     pub flag: &'static str,
-    pub value: &'static str,
+    pub value: Cow<'static, str>,
 }
 
 /// Where a further preset comes from.
@@ -86,7 +87,10 @@ impl Plan {
         let mut assumed = Vec::new();
         let mut or = |flag, given: &Option<String>, default: &'static str| {
             given.clone().unwrap_or_else(|| {
-                assumed.push(Assumed { flag, value: default });
+                assumed.push(Assumed {
+                    flag,
+                    value: default.into(),
+                });
                 default.to_owned()
             })
         };
@@ -307,7 +311,10 @@ fn current(text: &str) -> Result<Setting, BadValue> {
     };
     // Hashes are quoted from their end of the parameters on as little as can be: the input may hold a real one.
     if !text.contains('$') && !text.starts_with('{') {
-        return Err(refused(as_typed.reason));
+        return Err(BadValue {
+            hint: as_typed.hint,
+            ..refused(as_typed.reason)
+        });
     }
     let hidden = |reason: String| BadValue::new("--current", "(a stored hash)", reason, accepted.clone());
     let stored = hash_string::parse(text).map_err(|error| hidden(error.to_string()))?;

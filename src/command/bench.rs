@@ -54,6 +54,7 @@ pub fn run(plan: &BenchPlan) -> Result<Outcome, Failure> {
     record.caveats.splice(0..0, doubts);
 
     if record.is_empty() {
+        terminal.disturbances(&record.caveats);
         terminal::refusal("nothing could be measured", &reasons(&record));
         return Ok(Outcome::Undecided);
     }

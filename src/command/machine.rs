@@ -53,6 +53,12 @@ pub fn behave(cpus: Option<u32>, nice: bool) -> Result<Option<Caveat>, Failure> 
     Ok((used < usable).then_some(Caveat::CpusCapped { used, usable }))
 }
 
+/// A doubt about a process whose own limits leave less than `memory` to measure in.
+pub fn own_memory_limit(host: &Host, memory: Bytes) -> Option<Caveat> {
+    let (free, limit) = host.own_limit_free()?;
+    (free < memory).then_some(Caveat::OwnMemoryLimit { free, limit, memory })
+}
+
 /// Usable CPUs, a fraction, and the same as the simulation sees them. Without `/proc` the operating system is asked.
 pub fn cpus(host: &Host) -> (f64, Cpus) {
     let online = std::thread::available_parallelism().map_or(1, |n| u32::try_from(n.get()).unwrap_or(u32::MAX));

@@ -2,6 +2,7 @@
 
 mod bench;
 mod machine;
+mod odd;
 pub mod presets;
 pub mod probe;
 mod recommend;

@@ -12,11 +12,11 @@ use hashtune::preset::Preset;
 use hashtune::recommend::{Answer, Candidate, Effort, Outcome as Found, Recommendation, Request, recommend};
 use hashtune::report::{Context, Doubt, Report};
 use hashtune::strength::Attacker;
-use hashtune::units::{Bytes, Millis};
+use hashtune::units::{Bytes, CeilMib, Millis};
 use hashtune::verdict::{Quantile, memory};
 
-use super::{Outcome, machine, sources, tax};
-use crate::cli::Plan;
+use super::{Outcome, machine, odd, sources, tax};
+use crate::cli::{Assumed, Plan};
 use crate::failure::Failure;
 use crate::interrupt;
 use crate::output::Output;
@@ -35,8 +35,10 @@ pub fn run(plan: &Plan) -> Result<Outcome, Failure> {
     let (budget, mut caveats) = budget(plan, &host)?;
     caveats.extend(capped);
     caveats.extend(host.warnings.iter().cloned());
+    caveats.extend(machine::own_memory_limit(&host, budget.memory));
+    caveats.extend(odd::asked(plan, &presets, machine::cpus(&host).0));
     let terminal = Terminal::new(plan.quiet);
-    terminal.assumed(&plan.assumed);
+    terminal.assumed(&assumed(plan, &budget));
 
     let engine: Arc<Native> = Arc::new(Native::new(plan.pages));
     let request = request(plan, budget, &host, presets, &attacker, &engine);
@@ -87,7 +89,11 @@ pub fn run(plan: &Plan) -> Result<Outcome, Failure> {
         }
         Answer::Nothing(remedies) => {
             terminal.caveats(&doubts);
-            let remedies: Vec<String> = remedies.iter().map(|r| format!("{}: {}", r.name, r.text)).collect();
+            let or = |at| if at == 0 { "" } else { "or " };
+            let told = remedies.iter().enumerate();
+            let remedies: Vec<String> = told
+                .map(|(at, r)| format!("{}{}: {}", or(at), r.name(), r.text()))
+                .collect();
             terminal::refusal(&nothing(plan, &budget), &remedies);
             Ok(Outcome::NothingFits)
         }
@@ -102,7 +108,7 @@ pub fn run(plan: &Plan) -> Result<Outcome, Failure> {
 /// The account behind the answer, where it was asked for.
 fn explain(pick: &Recommendation, found: &Found, rows: &[Row], plan: &Plan, terminal: Terminal) {
     if let Some(why) = &found.explanation {
-        terminal.explanation(&pick.setting, why);
+        terminal.explanation(pick, why);
     }
     let row = |setting| {
         found
@@ -175,6 +181,19 @@ fn budget(plan: &Plan, host: &Host) -> Result<(Budget, Vec<Caveat>), Failure> {
         }
     };
     Ok((plan.budget(memory)?, caveats))
+}
+
+/// What was not given; the memory among it, which only the host tells.
+fn assumed(plan: &Plan, budget: &Budget) -> Vec<Assumed> {
+    let mut assumed = plan.assumed.clone();
+    if plan.memory.is_none() {
+        assumed.push(Assumed {
+            flag: "--mem",
+            // Whole MiB, rounded down: typed, it must not be more than the host allows.
+            value: CeilMib(Bytes(budget.memory.0 >> 20 << 20)).to_string().into(),
+        });
+    }
+    assumed
 }
 
 fn request(

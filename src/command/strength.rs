@@ -2,11 +2,12 @@
 
 use std::io::{self, BufRead, Write};
 
+use hashtune::caveat::SettingDoubt;
 use hashtune::hash_string::{self, Cost, Stored};
 use hashtune::preset;
 use hashtune::setting::{self, Algorithm, Argon2id, Bcrypt, Setting};
 use hashtune::strength::{self, Attacker, PerSecond};
-use hashtune::units::{BadValue, Bytes, Short};
+use hashtune::units::{Bytes, Short};
 
 use super::presets::RANK;
 use super::sources;
@@ -46,11 +47,16 @@ fn run_with(args: &StrengthArgs, input: &mut dyn BufRead, out: &mut dyn Write) -
     let mut subjects = Vec::new();
     for (place, text) in args.what.iter().enumerate() {
         if text == "-" {
+            let before = subjects.len();
             for (line, text) in input.lines().enumerate() {
                 let text = text.map_err(|e| Failure::io("standard input", &e))?;
                 if !text.trim().is_empty() {
                     subjects.push(subject(&text, &format!("line {}", line + 1))?);
                 }
+            }
+            if subjects.len() == before {
+                return Err(Failure::new("standard input: holds neither a setting nor a hash")
+                    .hint("one a line, such as: echo bcrypt:12 | hashtune strength -"));
             }
         } else {
             subjects.push(subject(text, &format!("argument {}", place + 1))?);
@@ -70,10 +76,8 @@ fn subject(text: &str, place: &str) -> Result<Subject, Failure> {
     }
     let family = text.split(':').next().unwrap_or_default();
     if !text.contains('$') && family.parse::<Algorithm>().is_ok() {
-        return match text.parse() {
-            Ok(setting) => Ok(Subject::Setting { name: None, setting }),
-            Err(bad) => Err(with_unit_hint(bad)),
-        };
+        let setting = text.parse()?;
+        return Ok(Subject::Setting { name: None, setting });
     }
     match hash_string::parse(text) {
         Ok(stored) => Ok(Subject::Hash(Box::new(stored))),
@@ -81,20 +85,6 @@ fn subject(text: &str, place: &str) -> Result<Subject, Failure> {
             "a stored hash in single quotes, a preset's name, or {}",
             setting::FORM
         ))),
-    }
-}
-
-/// Memory beyond all bounds was most likely typed in bytes.
-fn with_unit_hint(bad: BadValue) -> Failure {
-    let kib = bad
-        .input
-        .split([':', ','])
-        .find_map(|pair| pair.trim().strip_prefix("m="))
-        .and_then(|m| m.parse::<u64>().ok())
-        .filter(|m| *m > u64::from(Argon2id::MAX_KIB));
-    match kib {
-        Some(m) => Failure::from(bad).hint(format!("m is in KiB: write m={} for {}", m / 1024, Bytes(m))),
-        None => Failure::from(bad),
     }
 }
 
@@ -266,11 +256,6 @@ fn kib(kib: u32) -> String {
     format!("{kib} KiB ({} MiB)", Short(f64::from(kib) / 1024.0))
 }
 
-/// m from which on bytes were more likely meant: 4 GiB, which is 4 MiB when read as bytes.
-const SUSPICIOUS_KIB: u32 = 4 << 20;
-/// m below which MiB were more likely meant.
-const SUSPICIOUSLY_SMALL_KIB: u32 = 1024;
-
 /// What an operator should know about a setting.
 fn remarks(setting: &Setting) -> Vec<String> {
     match setting {
@@ -295,31 +280,10 @@ fn remarks(setting: &Setting) -> Vec<String> {
 }
 
 fn argon2id_remarks(a: &Argon2id) -> Vec<String> {
-    let mut remarks = Vec::new();
-    let m = a.memory_kib();
-    if m >= SUSPICIOUS_KIB && m.is_multiple_of(1024) {
-        remarks.push(format!(
-            "m is in KiB: is {} really meant, or were these {m} bytes, that is m={} ({})?",
-            Bytes::from_kib(m.into()),
-            m / 1024,
-            Bytes(m.into())
-        ));
-    }
-    if m < SUSPICIOUSLY_SMALL_KIB {
-        remarks.push(format!(
-            "m is in KiB: is {} really meant, or {m} MiB, that is m={}?",
-            Bytes::from_kib(m.into()),
-            u64::from(m) * 1024
-        ));
-    }
-    if a.effective_kib() != m {
-        remarks.push(format!(
-            "m is no multiple of 4 p = {}: only {} are filled, and counted here",
-            4 * a.lanes(),
-            kib(a.effective_kib())
-        ));
-    }
-    if m < strength::MIN_TUNED_KIB {
+    // Nothing is measured here: the CPUs do not matter.
+    let doubts = Setting::Argon2id(*a).doubts(f64::INFINITY);
+    let mut remarks: Vec<String> = doubts.iter().map(SettingDoubt::text).collect();
+    if a.memory_kib() < strength::MIN_TUNED_KIB {
         remarks.push(format!(
             "below {} KiB, OWASP's smallest row: passes do not make up for memory",
             strength::MIN_TUNED_KIB
@@ -346,15 +310,17 @@ mod tests {
     fn a_value_that_looks_like_bytes_is_questioned() {
         let text = explained(&["argon2id:m=67108864,t=2,p=1"], "").unwrap();
         assert!(
-            text.contains("64 GiB really meant") && text.contains("m=65536 (64 MiB)"),
+            text.contains("m=67108864 KiB is 64 GiB; 65536 (64 MiB) was meant?"),
             "{text}"
         );
         let failure = explained(&["argon2id:m=268435456,t=3,p=1"], "").unwrap_err();
-        assert!(failure.hint.unwrap().contains("m=262144 for 256 MiB"));
+        assert_eq!(failure.hint.unwrap(), "m is in KiB: write 262144 for 256 MiB");
+        let failure = explained(&["argon2id:m=68719476736,t=3,p=1"], "").unwrap_err();
+        assert!(failure.hint.unwrap().contains("write 67108864 for 64 GiB"));
         let text = explained(&["rfc9106-first"], "").unwrap();
-        assert!(!text.contains("really meant"), "{text}");
+        assert!(!text.contains("was meant?"), "{text}");
         let text = explained(&["argon2id:m=64,t=3,p=1"], "").unwrap();
-        assert!(text.contains("m=65536?"), "{text}");
+        assert!(text.contains("65536 (64 MiB) was meant?"), "{text}");
     }
 
     #[test]
@@ -369,6 +335,17 @@ mod tests {
         assert!(!text.contains("JRmG6acv") && !text.contains("Wh781"), "{text}");
         let failure = explained(&["-"], "bcrypt:12\nhunter2hunter2\n").unwrap_err();
         assert!(failure.line.starts_with("line 2: ") && !failure.line.contains("hunter2"));
+    }
+
+    #[test]
+    fn nothing_on_standard_input_is_a_mistake() {
+        for input in ["", "\n \n"] {
+            let failure = explained(&["bcrypt:12", "-"], input).unwrap_err();
+            assert!(
+                failure.line.contains("standard input") && failure.hint.is_some(),
+                "{failure:?}"
+            );
+        }
     }
 
     #[test]

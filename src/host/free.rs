@@ -31,8 +31,14 @@ impl Host {
         });
         let machine = reader.content(memory::MEMINFO);
         let machine = machine.and_then(|text| values::kib(values::labelled(&text, "MemAvailable")?));
-        let process = self.is_live().then(|| process_free(&reader)).flatten();
+        let process = self.own_limit_free().map(|(free, _)| free);
         groups.chain(machine).chain(process).min()
+    }
+
+    /// What the process's own resource limits leave, on the running system, and how the tighter one is set: `ulimit -v` or
+    /// `ulimit -d`. `None` without such a limit.
+    pub fn own_limit_free(&self) -> Option<(Bytes, &'static str)> {
+        self.is_live().then(|| process_free(&Reader::new(&self.root))).flatten()
     }
 }
 
@@ -82,7 +88,7 @@ fn left(limit: Bytes, used: Option<Bytes>, cache: Option<u64>) -> Bytes {
 }
 
 /// What the process's own resource limits leave.
-fn process_free(reader: &Reader) -> Option<Bytes> {
+fn process_free(reader: &Reader) -> Option<(Bytes, &'static str)> {
     use rustix::process::{Resource, getrlimit};
     let statm = reader.content("proc/self/statm")?;
     let pages: Vec<u64> = statm
@@ -92,11 +98,12 @@ fn process_free(reader: &Reader) -> Option<Bytes> {
         .collect();
     let page = u64::try_from(rustix::param::page_size()).ok()?;
     // The sixth figure counts data and stack, which is what RLIMIT_DATA is held against (and a little more).
-    [(Resource::As, 0), (Resource::Data, 5)]
+    [(Resource::As, 0, "ulimit -v"), (Resource::Data, 5, "ulimit -d")]
         .into_iter()
-        .filter_map(|(resource, field)| {
+        .filter_map(|(resource, field, name)| {
             let limit = getrlimit(resource).current?;
-            Some(Bytes(limit.saturating_sub(pages.get(field)?.saturating_mul(page))))
+            let free = Bytes(limit.saturating_sub(pages.get(field)?.saturating_mul(page)));
+            Some((free, name))
         })
         .min()
 }

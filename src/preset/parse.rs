@@ -184,7 +184,10 @@ fn known_keys(row: &Table, algorithm: Algorithm) -> Result<(), BadValue> {
 fn setting(row: &Table, algorithm: Algorithm) -> Result<Setting, BadValue> {
     let out_of_bounds = |e: OutOfBounds| {
         let key = key_of(algorithm, e.name);
-        BadValue::new(key, e.value.to_string(), e.bound, form_of(key))
+        BadValue {
+            hint: unit_hint(key, e.value),
+            ..BadValue::new(key, e.value.to_string(), e.bound, form_of(key))
+        }
     };
     match algorithm {
         Algorithm::Argon2id => Argon2id::new(
@@ -234,11 +237,21 @@ fn form_of(key: &str) -> String {
     }
 }
 
+/// What to write where memory was most likely given in bytes.
+fn unit_hint(key: &str, value: u64) -> Option<String> {
+    (key == "memory_kib")
+        .then(|| Argon2id::bytes_hint(key, value))
+        .flatten()
+}
+
 fn whole(row: &Table, key: &str) -> Result<u32, BadValue> {
     let bad = |value: &Value, reason: &str| BadValue::new(key, shown(value), reason, form_of(key));
     match row.get(key) {
         None => Err(BadValue::new("key", key, "missing", form_of(key))),
-        Some(value @ Value::Integer(n)) => u32::try_from(*n).map_err(|_| bad(value, "out of range")),
+        Some(value @ Value::Integer(n)) => u32::try_from(*n).map_err(|_| BadValue {
+            hint: u64::try_from(*n).ok().and_then(|n| unit_hint(key, n)),
+            ..bad(value, "out of range")
+        }),
         Some(value) => Err(bad(value, "not a whole number")),
     }
 }

@@ -16,6 +16,9 @@ const ARGON2_CFFI: (f64, f64) = (1.16, 1.52);
 /// CPU of libxcrypt's bcrypt over this engine's, at cost 12 (`docs/pages.md`).
 const LIBXCRYPT: (f64, f64) = (0.89, 0.89);
 
+/// Share of the logins that the bound of the queue may refuse before it is a doubt.
+const REFUSED: f64 = 0.01;
+
 fn library_cost(library: &str, ratio: (f64, f64)) -> Caveat {
     Caveat::LibraryCost {
         library: library.to_owned(),
@@ -78,10 +81,18 @@ impl Session<'_> {
             }
             _ => {}
         }
+        let max_queued = max_queued(&evidence.ceiling, &self.request.budget, proposal.workers);
+        if evidence.refused as f64 > REFUSED * evidence.arrivals as f64 {
+            self.keep_caveats(&[Caveat::LoginsRefused {
+                refused: evidence.refused,
+                arrivals: evidence.arrivals,
+                max_queued,
+            }]);
+        }
         Recommendation {
             setting: proposal.setting,
             max_in_flight: proposal.workers,
-            max_queued: max_queued(&evidence.ceiling, &self.request.budget, proposal.workers),
+            max_queued,
             guesses_per_s: self.request.attacker.guesses(&proposal.setting).bound.per_s,
             floor_ratio,
             binding,
@@ -151,7 +162,10 @@ impl Session<'_> {
                     why: "not run: nothing of its family could be measured".into(),
                 },
                 Some(a) if a.verdict.fits() && !self.allowed(&setting) => Verdict::Skipped {
-                    why: "fits, but lies under the family's floor".into(),
+                    why: format!(
+                        "fits, but lies under the family's floor: {} times its minimum",
+                        Short(floor_ratio(&setting))
+                    ),
                 },
                 Some(a) if a.verdict.fits() && setting.lanes() > self.most_lanes() => Verdict::Skipped {
                     why: self.too_many_lanes(&setting),

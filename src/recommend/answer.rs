@@ -83,7 +83,7 @@ impl Session<'_> {
                 tried,
             ));
         }
-        let remedies = remedy::remedies(self.request, &self.model, &mut self.planner);
+        let remedies = remedy::remedies(self.request, &self.model);
         if remedies.is_empty() {
             return Ok((
                 undecided("no setting could be measured", "raise --time-limit or free memory"),

@@ -1,18 +1,17 @@
 //! Why this one: what binds, what the next step would cost, and what other budgets would be answered. Predicted, not measured.
 
-use super::plan::{AIM, Planner};
+use super::plan::Planner;
+use super::price::{self, Way};
 use super::search::{Aim, propose};
 use super::session::Session;
 use super::{Recommendation, Request};
-use crate::queue::{Cpus, Quota};
 use crate::setting::{Algorithm, Setting};
-use crate::units::{Bytes, Millis, Rate, Short};
-use crate::verdict;
+use crate::units::{CeilMib, Millis, Rate, Short};
 
 /// The account behind a recommendation.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Explanation {
-    /// The next stronger setting on the grid, and each thing that it would take.
+    /// The next stronger setting on the grid, and what it would take.
     pub next: Option<NextStep>,
     /// What half and double of each budget would be answered.
     pub what_if: Vec<WhatIf>,
@@ -23,14 +22,15 @@ pub struct Explanation {
 pub struct NextStep {
     /// The setting.
     pub setting: Setting,
-    /// What it would take, each on its own line; all are needed.
-    pub price: Vec<String>,
+    /// What would make it fit, the smallest first: any one of these, each with all its changes. Empty where it may fit as it is;
+    /// `None` where nothing would help.
+    pub ways: Option<Vec<Way>>,
 }
 
 /// The prediction for another budget.
 #[derive(Debug, Clone, PartialEq)]
 pub struct WhatIf {
-    /// The change, for example `peak 40/s`.
+    /// The change, for example `--peak 40/s`, as it would be typed.
     pub change: String,
     /// The strongest setting predicted to fit; `None` when none at or above the floor does.
     pub setting: Option<Setting>,
@@ -52,31 +52,9 @@ impl Session<'_> {
 
     fn next_step(&mut self, setting: &Setting) -> Option<NextStep> {
         let cost = self.model.predict(setting)?;
-        let budget = self.request.budget;
-        let workers = *self.planner.worker_range().end();
-        let mut price = Vec::new();
-        let need = self
-            .planner
-            .ceiling(&cost, workers)
-            .cpus_for(budget.peak, budget.headroom.0);
-        if need > self.request.usable_cpus {
-            let more = need - self.request.usable_cpus;
-            price.push(format!("{} more CPUs, {} in all", Short(more), Short(need)));
-        }
-        let latency = self
-            .planner
-            .latency(&cost, workers, budget.peak.per_s())
-            .map(|s| Millis::from_s(s / AIM));
-        if let Some(latency) = latency.filter(|l| *l > budget.latency) {
-            price.push(format!("a budget of {} instead of {}", latency, budget.latency));
-        }
-        let held = verdict::memory(setting, workers, &budget).as_f64() / (1.0 - budget.headroom.0);
-        if held > budget.memory.as_f64() {
-            price.push(format!("--mem {} instead of {}", Bytes(held as u64), budget.memory));
-        }
         Some(NextStep {
             setting: *setting,
-            price,
+            ways: price::ways(setting, &cost, self.request),
         })
     }
 
@@ -109,26 +87,23 @@ fn changes(request: &Request) -> Vec<(String, Request)> {
             other
         };
         let peak = Rate::new(request.budget.peak.per_s() * factor).unwrap_or(request.budget.peak);
-        out.push((format!("peak {peak}"), with(&|r| r.budget.peak = peak)));
+        out.push((format!("--peak {peak}"), with(&|r| r.budget.peak = peak)));
         let cpus = request.usable_cpus * factor;
-        out.push((format!("{} CPUs", Short(cpus)), with(&|r| scale_cpus(r, factor))));
+        let plural = if cpus == 1.0 { "" } else { "s" };
+        out.push((
+            format!("{} CPU{plural}", Short(cpus)),
+            with(&|r| price::set_cpus(r, cpus)),
+        ));
         let memory = request.budget.memory.scaled(factor);
-        out.push((format!("--mem {memory}"), with(&|r| r.budget.memory = memory)));
+        out.push((
+            format!("--mem {}", CeilMib(memory)),
+            with(&|r| r.budget.memory = memory),
+        ));
         let latency = Millis(request.budget.latency.0 * factor);
-        out.push((format!("latency {latency}"), with(&|r| r.budget.latency = latency)));
+        out.push((
+            format!("--budget-ms {}", latency.0),
+            with(&|r| r.budget.latency = latency),
+        ));
     }
     out
-}
-
-/// A quota is scaled as a quota; whole CPUs are scaled as CPUs, and half of an odd number is a quota on the next whole one.
-fn scale_cpus(request: &mut Request, factor: f64) {
-    let cpus = request.usable_cpus * factor;
-    request.usable_cpus = cpus;
-    let period_s = request.cpus.quota.map_or(0.1, |q| q.period_s);
-    let whole = cpus.ceil().max(1.0);
-    let quota = (whole > cpus).then_some(Quota { cpus, period_s });
-    request.cpus = Cpus {
-        affinity: whole as u32,
-        quota,
-    };
 }

@@ -7,6 +7,7 @@ mod cost;
 mod explain;
 pub mod grid;
 mod plan;
+mod price;
 mod remedy;
 mod search;
 mod session;
@@ -16,6 +17,7 @@ pub use confirm::{Basis, Evidence};
 pub use cost::CostModel;
 pub use explain::{Explanation, NextStep, WhatIf};
 pub use plan::{AIM, Assessment, Planner};
+pub use price::{Change, Way, together};
 pub use remedy::Remedy;
 pub use search::{Aim, Bounds, Proposal, Space, propose};
 pub use session::recommend;
@@ -122,7 +124,7 @@ pub struct Recommendation {
 pub enum Answer {
     /// Measured, and within every limit.
     Fits(Box<Recommendation>),
-    /// Nothing at or above the floor fits; what would help.
+    /// Nothing at or above the floor fits; what would help, the cheapest first.
     Nothing(Vec<Remedy>),
     /// Could not tell.
     Undecided {

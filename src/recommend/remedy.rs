@@ -1,157 +1,90 @@
-//! What would make the floor fit when nothing does.
+//! What would make the floor fit when nothing does: the smallest changes, the cheapest first.
 
 use super::cost::CostModel;
-use super::plan::{AIM, Planner};
+use super::price::{self, Change, Way};
 use super::{Request, grid};
-use crate::queue::{Cpus, Station, long_run_quantile};
 use crate::setting::{Algorithm, Setting};
-use crate::units::{Bytes, Millis, Short};
-use crate::verdict::{self, Cost};
+use crate::verdict::Cost;
 
-/// One change, in figures.
-#[derive(Debug, Clone, PartialEq, Eq)]
+/// Most remedies told.
+const MOST: usize = 4;
+
+/// Changes that together make one setting at the floor fit, by prediction.
+#[derive(Debug, Clone, PartialEq)]
 pub struct Remedy {
-    /// `more CPUs`, `more memory`, `a longer budget` or `another algorithm`.
-    pub name: &'static str,
+    /// The setting that then fits.
+    pub setting: Setting,
+    /// The changes, all needed.
+    pub changes: Way,
+    /// Whether the setting is of another family than the preferred one of those asked for.
+    pub other_family: bool,
+}
+
+impl Remedy {
+    /// `more CPUs`, `more memory`, `a longer budget`, `more workers`, several of them, or `another algorithm` with them.
+    pub fn name(&self) -> String {
+        let other = self.other_family.then_some("another algorithm");
+        price::together(other.into_iter().chain(self.changes.iter().map(Change::name)))
+    }
+
     /// How much, and for which setting.
-    pub text: String,
+    pub fn text(&self) -> String {
+        format!("{} would make {} fit", price::together(&self.changes), self.setting)
+    }
 }
 
-/// What the cheapest setting at the floor of each family asked for would need; first the preferred family.
+/// The smallest changes of each kind that make a setting at the floor of a family asked for fit.
 ///
-/// All the changes listed for one setting are needed together. Empty when no cost is known.
-pub fn remedies(request: &Request, model: &CostModel, planner: &mut Planner) -> Vec<Remedy> {
-    let mut families = request.algorithms.clone();
-    families.sort_unstable();
-    let needs: Vec<Need> = families
-        .into_iter()
-        .filter_map(|a| need(a, request, model, planner))
-        .collect();
-    let Some(first) = needs.first() else { return Vec::new() };
-    let mut remedies = first.remedies(request);
-    if let Some(cheaper) = needs[1..].iter().find(|n| n.remedies(request).len() < remedies.len()) {
-        let changes: Vec<String> = cheaper
-            .remedies(request)
-            .into_iter()
-            .map(|r| format!("{}: {}", r.name, r.text))
-            .collect();
-        remedies.push(Remedy {
-            name: "another algorithm",
-            text: changes.join("; "),
-        });
+/// Sorted by how large the changes are next to what there is. Empty when no cost is known.
+pub fn remedies(request: &Request, model: &CostModel) -> Vec<Remedy> {
+    let preferred = request.algorithms.iter().min();
+    let mut all: Vec<Remedy> = Vec::new();
+    for algorithm in &request.algorithms {
+        for (setting, cost) in floor(*algorithm, request, model) {
+            let ways = price::ways(&setting, &cost, request);
+            all.extend(
+                ways.into_iter()
+                    .flatten()
+                    .filter(|way| !way.is_empty())
+                    .map(|changes| Remedy {
+                        setting,
+                        changes,
+                        other_family: Some(algorithm) != preferred,
+                    }),
+            );
+        }
     }
-    remedies
-}
-
-/// What one setting would need.
-#[derive(Debug, Clone)]
-struct Need {
-    setting: Setting,
-    cpus: f64,
-    latency: Millis,
-    memory: Bytes,
-    workers: u32,
-}
-
-impl Need {
-    fn remedies(&self, request: &Request) -> Vec<Remedy> {
-        let (budget, setting) = (&request.budget, &self.setting);
-        let mut out = Vec::new();
-        // The others are worked out with as many CPUs as the peak needs.
-        let with = if self.cpus > request.usable_cpus {
-            ", with those CPUs"
-        } else {
-            ""
-        };
-        if self.cpus > request.usable_cpus {
-            let text = format!(
-                "{} CPUs instead of {} serve {} of {setting}",
-                Short(self.cpus),
-                Short(request.usable_cpus),
-                budget.peak,
-            );
-            out.push(Remedy {
-                name: "more CPUs",
-                text,
-            });
+    all.sort_by(|a, b| price::effort(&a.changes).total_cmp(&price::effort(&b.changes)));
+    let mut told: Vec<Remedy> = Vec::new();
+    for remedy in all {
+        if !told.iter().any(|t| t.name() == remedy.name()) {
+            told.push(remedy);
         }
-        if self.memory > budget.memory {
-            let text = format!(
-                "--mem {}MiB instead of {} holds {} in flight of {setting}{with}",
-                self.memory.0.div_ceil(1 << 20),
-                budget.memory,
-                self.workers,
-            );
-            out.push(Remedy {
-                name: "more memory",
-                text,
-            });
-        }
-        if self.latency.0 > budget.latency.0 {
-            let text = format!(
-                "--budget-ms {:.0} instead of {:.0} covers the {} of {setting}{with}",
-                (self.latency.0 / 5.0).ceil() * 5.0,
-                budget.latency.0,
-                verdict::Quantile(budget.quantile),
-            );
-            out.push(Remedy {
-                name: "a longer budget",
-                text,
-            });
-        }
-        out
     }
+    told.truncate(MOST);
+    told
 }
 
-/// The needs of the cheapest setting at or above the floor of one family.
-fn need(algorithm: Algorithm, request: &Request, model: &CostModel, planner: &mut Planner) -> Option<Need> {
-    let at_floor = |s: &Setting| request.bounds.allow(s);
-    let lines = grid::lines(algorithm, 1 << 20, &[1]);
-    let tuned = lines
+/// The settings at or above the floor of one family that nothing else is cheaper than in CPU, time and memory alike.
+fn floor(algorithm: Algorithm, request: &Request, model: &CostModel) -> Vec<(Setting, Cost)> {
+    let lanes = grid::lanes(request.usable_cpus, request.bounds.max_lanes);
+    let allowed = |s: &Setting| request.bounds.allow(s);
+    let tuned = grid::lines(algorithm, 1 << 20, &lanes)
         .into_iter()
-        .filter_map(|line| line.into_iter().find(|s| at_floor(s)));
-    let presets = request
-        .presets
-        .iter()
-        .map(|(_, s)| *s)
-        .filter(|s| s.algorithm() == algorithm && at_floor(s));
-    let (setting, cost) = tuned
-        .chain(presets)
+        .filter_map(|line| line.into_iter().find(allowed));
+    let presets = request.presets.iter().map(|(_, s)| *s).filter(|s| {
+        s.algorithm() == algorithm && allowed(s) && !crate::setting::lanes_above(s.lanes(), request.usable_cpus)
+    });
+    let known: Vec<(Setting, Cost)> = super::search::unique(tuned.chain(presets))
+        .into_iter()
         .filter_map(|s| Some((s, model.predict(&s)?)))
-        .min_by(|(_, a), (_, b)| a.loaded_s.total_cmp(&b.loaded_s))?;
-    Some(need_of(setting, &cost, request, planner))
-}
-
-fn need_of(setting: Setting, cost: &Cost, request: &Request, planner: &mut Planner) -> Need {
-    let budget = &request.budget;
-    let app_s = budget.app_cpu.as_s();
-    let demand = cost.loaded_s + app_s;
-    let peak_cpus = budget.peak.per_s() * demand / (1.0 - budget.headroom.0);
-    let cpus = peak_cpus.max(request.usable_cpus.min(1.0));
-    let workers = budget.workers.unwrap_or(cpus.ceil() as u32).max(1);
-    // With as many CPUs as the peak needs; where there are already enough, as they are.
-    let enough = if cpus > request.usable_cpus {
-        Cpus {
-            affinity: cpus.ceil() as u32,
-            quota: None,
-        }
-    } else {
-        planner.cpus
+        .collect();
+    let price = |(s, c): &(Setting, Cost)| [c.loaded_s, c.alone_wall_s(), s.memory_cost().as_f64()];
+    let beaten = |one: &(Setting, Cost)| {
+        known.iter().any(|other| {
+            let (a, b) = (price(other), price(one));
+            a != b && a.iter().zip(b).all(|(x, y)| *x <= y)
+        })
     };
-    let station = Station {
-        cpus: enough,
-        ..planner.station(cost, workers)
-    };
-    let quantile = long_run_quantile(&station, budget.peak.per_s(), &[cost.loaded_s], budget.quantile);
-    let latency_s = quantile.unwrap_or(demand * 2.0) / AIM;
-    let mut held = *budget;
-    held.memory = Bytes(u64::MAX / 2);
-    let memory = verdict::memory(&setting, workers, &held).as_f64() / (1.0 - budget.headroom.0);
-    Need {
-        setting,
-        cpus,
-        latency: Millis::from_s(latency_s),
-        memory: Bytes(memory.ceil() as u64),
-        workers,
-    }
+    known.iter().filter(|one| !beaten(one)).copied().collect()
 }

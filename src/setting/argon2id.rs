@@ -1,6 +1,7 @@
 //! Argon2id parameters (RFC 9106, section 3.1).
 
 use super::{OutOfBounds, within};
+use crate::units::Bytes;
 
 /// Argon2id, version 0x13: memory in KiB, passes and lanes.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord)]
@@ -49,6 +50,12 @@ impl Argon2id {
             time_cost,
             lanes,
         })
+    }
+
+    /// What to write where an `m` beyond all bounds was most likely typed in bytes; `name` is what it is called there.
+    pub fn bytes_hint(name: &str, m: u64) -> Option<String> {
+        let beyond = m > u64::from(Self::MAX_KIB);
+        beyond.then(|| format!("{name} is in KiB: write {} for {}", m / 1024, Bytes(m)))
     }
 
     /// Memory, m, in KiB.

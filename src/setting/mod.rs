@@ -2,11 +2,13 @@
 
 mod argon2id;
 mod bcrypt;
+mod doubts;
 mod pbkdf2;
 mod scrypt;
 
 pub use argon2id::Argon2id;
 pub use bcrypt::Bcrypt;
+pub use doubts::lanes_above;
 pub use pbkdf2::{Digest, Pbkdf2};
 pub use scrypt::Scrypt;
 
@@ -179,14 +181,23 @@ impl FromStr for Setting {
                 }
             })
         };
-        read().map_err(bad)
+        read().map_err(|reason| BadValue {
+            hint: rest
+                .split(',')
+                .find_map(|pair| pair.trim().strip_prefix("m="))
+                .and_then(|m| Argon2id::bytes_hint("m", m.trim().parse().ok()?)),
+            ..bad(reason)
+        })
     }
 }
 
 fn whole(text: &str) -> Result<u32, String> {
     text.trim()
         .parse()
-        .map_err(|_| format!("\"{text}\" is not a whole number"))
+        .map_err(|e: std::num::ParseIntError| match e.kind() {
+            std::num::IntErrorKind::PosOverflow => format!("\"{text}\" is too large"),
+            _ => format!("\"{text}\" is not a whole number"),
+        })
 }
 
 /// Reads `key=value` pairs in any order; each key exactly once and no other.

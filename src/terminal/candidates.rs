@@ -44,13 +44,12 @@ const ROOMY: u16 = 100;
 
 const DASH: &str = "-";
 
-/// The table, no wider than `width` where the words allow it, and what its columns mean.
-pub(super) fn render(rows: &[Row], budget: &Budget, attacker: &str, width: u16) -> String {
+/// The table, no wider than `width` where the words allow it (a line a candidate without one), and what its columns mean.
+pub(super) fn render(rows: &[Row], budget: &Budget, attacker: &str, width: Option<u16>) -> String {
     let mut table = Table::new();
     table
         .load_style(presets::UTF8_HORIZONTAL_ONLY.row_separator(LineStyle::none()))
-        .set_content_arrangement(ContentArrangement::Dynamic)
-        .set_width(width)
+        .set_content_arrangement(ContentArrangement::Disabled)
         .set_header([
             "setting".to_owned(),
             "1 login".to_owned(),
@@ -60,6 +59,11 @@ pub(super) fn render(rows: &[Row], budget: &Budget, attacker: &str, width: u16) 
             "guesses/s".to_owned(),
             "verdict".to_owned(),
         ]);
+    if let Some(width) = width {
+        table
+            .set_content_arrangement(ContentArrangement::Dynamic)
+            .set_width(width);
+    }
     for row in rows {
         table.add_row(cells(row));
     }
@@ -70,7 +74,7 @@ pub(super) fn render(rows: &[Row], budget: &Budget, attacker: &str, width: u16) 
             column.set_cell_alignment(CellAlignment::Right);
         }
         // Figures are never broken over lines; names only where there is no room for them.
-        if figure || (at == 0 && width >= ROOMY) {
+        if figure || (at == 0 && width.is_none_or(|w| w >= ROOMY)) {
             column.set_constraint(ColumnConstraint::ContentWidth);
         }
     }

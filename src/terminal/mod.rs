@@ -18,9 +18,8 @@ use std::io::{self, IsTerminal, Write};
 use anstyle::{AnsiColor, Style};
 use hashtune::bench;
 use hashtune::budget::Budget;
-use hashtune::recommend::Explanation;
+use hashtune::recommend::{Explanation, Recommendation};
 use hashtune::report::{Doubt, Report};
-use hashtune::setting::Setting;
 
 pub use candidates::Row;
 pub use progress::Progress;
@@ -29,7 +28,7 @@ pub use words::Beside;
 use crate::cli::Assumed;
 use crate::failure::Failure;
 
-/// Width where there is no terminal to ask.
+/// Width where the terminal does not tell.
 const DEFAULT_WIDTH: u16 = 120;
 
 /// Where nothing better is known.
@@ -72,9 +71,9 @@ impl Terminal {
     }
 
     /// Why this setting.
-    pub fn explanation(self, setting: &Setting, why: &Explanation) {
+    pub fn explanation(self, pick: &Recommendation, why: &Explanation) {
         if !self.quiet {
-            explain::explanation(setting, why).iter().for_each(|text| line(text));
+            explain::explanation(pick, why).iter().for_each(|text| line(text));
         }
     }
 
@@ -150,6 +149,14 @@ pub fn failure(failure: &Failure) {
     labelled("hint", HINT, failure.hint.as_deref().unwrap_or(DEFAULT_HINT));
 }
 
+/// That Ctrl-C or a signal ended the run, and what is left of it: nothing, or the whole answer in `written`.
+pub fn interrupted(written: Option<&str>) {
+    line(&match written {
+        None => "interrupted: nothing was written".to_owned(),
+        Some(target) => format!("interrupted: {} holds the whole answer", escaped(target)),
+    });
+}
+
 /// Help or version, which were asked for and so are data. A closed pipe is no failure.
 pub fn show(text: &str) {
     let _ = writeln!(anstream::stdout(), "{}", text.trim_end());
@@ -176,13 +183,16 @@ fn escaped(text: &str) -> String {
     })
 }
 
-/// Columns of the terminal.
-fn width() -> u16 {
-    rustix::termios::tcgetwinsize(io::stderr())
-        .map(|size| size.ws_col)
-        .ok()
-        .filter(|&columns| columns > 0)
-        .unwrap_or(DEFAULT_WIDTH)
+/// Columns of the terminal; `None` where there is none: files and pipes have lines of any length.
+fn width() -> Option<u16> {
+    let stderr = io::stderr();
+    stderr.is_terminal().then(|| {
+        rustix::termios::tcgetwinsize(stderr)
+            .map(|size| size.ws_col)
+            .ok()
+            .filter(|&columns| columns > 0)
+            .unwrap_or(DEFAULT_WIDTH)
+    })
 }
 
 #[cfg(test)]

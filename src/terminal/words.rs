@@ -116,15 +116,14 @@ fn needs(report: &Report, beside: &Beside) -> String {
     let (seen, asked, pool) = (&report.measured, &report.budget, &report.pool);
     let share = |part: f64, whole: f64| Share(part / whole.max(f64::MIN_POSITIVE));
     format!(
-        "load: {} of the ceiling of {}/s on {} CPU{}; {} at once, {} waiting ({} of {} logins refused); peak memory {} above idle ({} by parameters, {}) of {}",
+        "load: {} of the ceiling of {}/s on {} CPU{}; at most {} at once and {} waiting{}; peak memory {} above idle ({} by parameters, {}) of {}",
         share(asked.peak_per_s.get(), seen.ceiling_per_s.get()),
         Short(seen.ceiling_per_s.get()),
         Short(report.host.usable_cpus.get()),
         if report.host.usable_cpus.get() == 1.0 { "" } else { "s" },
         pool.max_in_flight,
         pool.max_queued,
-        beside.refused,
-        seen.arrivals,
+        turned_away(beside.refused, seen.arrivals),
         Bytes(seen.peak_memory_bytes),
         beside.by_parameters,
         match beside.cgroup {
@@ -133,6 +132,14 @@ fn needs(report: &Report, beside: &Beside) -> String {
         },
         Bytes(asked.memory_bytes),
     )
+}
+
+/// What the bound of the queue does at the peak.
+fn turned_away(refused: usize, arrivals: u64) -> String {
+    match refused {
+        0 => String::new(),
+        n => format!(" ({n} of {arrivals} logins came when so many were waiting: refuse them at once)"),
+    }
 }
 
 fn strength(report: &Report) -> String {
@@ -145,7 +152,7 @@ fn strength(report: &Report) -> String {
     )
 }
 
-const fn binding(limit: Limit) -> &'static str {
+pub(super) const fn binding(limit: Limit) -> &'static str {
     match limit {
         Limit::Latency => "limited by latency",
         Limit::Peak => "limited by the peak (CPU)",
@@ -231,13 +238,21 @@ mod tests {
     #[test]
     fn the_table_wraps_to_the_width() {
         for width in [80, 120] {
-            let text = render(&rows(), &budget(), "rtx-4090", width);
+            let text = render(&rows(), &budget(), "rtx-4090", Some(width));
             let widest = text.lines().map(|l| l.chars().count()).max().unwrap();
             assert!(widest <= usize::from(width), "{widest}\n{text}");
             insta::assert_snapshot!(format!("table_{width}"), text);
         }
         // Too narrow for any table: still no panic.
-        render(&rows(), &budget(), "rtx-4090", 10);
+        render(&rows(), &budget(), "rtx-4090", Some(10));
+    }
+
+    #[test]
+    fn in_a_file_a_candidate_is_a_line() {
+        let text = render(&rows(), &budget(), "rtx-4090", None);
+        let verdict = "exceeds: tops out at 17.1/s: enough for 5/s, not for 20/s; it would take 5.3 CPUs";
+        let one = |line: &str| line.contains("rfc9106-second") && line.contains(verdict);
+        assert!(text.lines().any(one), "{text}");
     }
 
     #[test]
@@ -245,11 +260,11 @@ mod tests {
         let list = [
             Assumed {
                 flag: "--quantile",
-                value: "0.95",
+                value: "0.95".into(),
             },
             Assumed {
                 flag: "--headroom",
-                value: "10%",
+                value: "10%".into(),
             },
         ];
         assert_eq!(assumed(&list), "assumed: --quantile 0.95, --headroom 10%");
