@@ -341,7 +341,8 @@ proptest! {
         let cpus = Cpus { affinity, quota: None };
         let (outcome, world) = run(base, cpus);
         prop_assert!(world.measured.len() < 60, "{} measurements", world.measured.len());
-        prop_assert!(world.clock <= 61.0, "ran {} s", world.clock);
+        // Nothing stops this machine in the middle of a measurement: the last one may run over.
+        prop_assert!(world.clock <= 66.0, "ran {} s", world.clock);
         if let Some(pick) = pick(&outcome) {
             let station = world.station(&pick.setting, pick.max_in_flight);
             let demand = [world.loaded(&pick.setting)];

@@ -125,7 +125,8 @@ proptest! {
     fn a_pick_of_any_family_keeps_every_budget(algorithm in family(), base in budgets(), affinity in 1_u32..5) {
         let asked = asked(algorithm, base, cpus(affinity));
         let (outcome, world) = run(&asked);
-        prop_assert!(world.clock <= 61.0, "ran {} s", world.clock);
+        // Nothing stops this machine in the middle of a measurement: the last one may run over.
+        prop_assert!(world.clock <= 66.0, "ran {} s", world.clock);
         let Some(pick) = pick(&outcome) else { return Ok(()) };
         prop_assert_eq!(pick.setting.algorithm(), algorithm);
         prop_assert!(at_or_above_floor(&pick.setting), "{:?}", pick.setting);
