@@ -5,21 +5,18 @@ use super::plan::AIM;
 use super::search::Proposal;
 use super::session::Session;
 use crate::caveat::Caveat;
-use crate::measure::{Load, MeasureError, Measurement, PeakMemory, demands, measure_undisturbed};
-use crate::queue::{self, Interval};
+use crate::measure::{MeasureError, Measurement, PeakMemory};
+use crate::queue::Interval;
 use crate::units::{Bytes, Millis, Rate};
 use crate::verdict::{self, Ceiling, Cost, Limit, Verdict};
 
 /// Fewest arrivals that tell a quantile.
-const ARRIVALS: f64 = 200.0;
+pub(super) const ARRIVALS: f64 = 200.0;
 /// Fewest seconds of arrivals.
 const SECONDS: f64 = 10.0;
 /// Most seconds of arrivals, and the share of the time limit that they may take.
 const SLICE_S: f64 = 20.0;
 const SLICE_SHARE: f64 = 0.34;
-
-/// Half width of the interval, relative to the quantile, from which on it is called wide.
-const WIDE: f64 = 0.15;
 
 /// Where the latency at the peak comes from.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -95,9 +92,9 @@ pub enum Confirmed {
 
 /// The measurement at the peak: how fast, how many.
 #[derive(Debug, Clone, Copy, PartialEq)]
-struct Offer {
-    rate: f64,
-    arrivals: usize,
+pub(super) struct Offer {
+    pub(super) rate: f64,
+    pub(super) arrivals: usize,
 }
 
 fn offer(peak: Rate, time_limit_s: f64, effort: Effort) -> Offer {
@@ -194,76 +191,6 @@ impl Session<'_> {
         })
     }
 
-    /// Poisson arrivals on a schedule chosen to be typical, and the interval of the long-run quantile.
-    fn measure_at(
-        &mut self,
-        proposal: &Proposal,
-        lone: &Measurement,
-        offer: Offer,
-        peak_memory: PeakMemory,
-    ) -> Result<Confirmed, MeasureError> {
-        let budget = self.request.budget;
-        self.stage(
-            &format!("{} at {}/s", proposal.setting, offer.rate),
-            offer.arrivals as f64 / offer.rate,
-        );
-        let station = self.planner.station(&proposal.cost, proposal.workers);
-        let pool = demands(lone, proposal.cost.loaded_s);
-        let seed = self.request.seed;
-        let schedule = queue::choose_schedule(&station, offer.rate, offer.arrivals, &pool, budget.quantile, seed);
-        let Some(schedule) = schedule else {
-            return Ok(out_of_time("a schedule of arrivals"));
-        };
-        let load = Load::Open {
-            arrivals: schedule.arrivals.clone(),
-            workers: proposal.workers,
-        };
-        let (cpus, until_s) = (self.request.usable_cpus, self.request.time_limit_s);
-        let run = measure_undisturbed(self.world, self.observer, cpus, until_s, &proposal.setting, &load)?;
-        if run.samples.len() < offer.arrivals {
-            return Ok(out_of_time("all arrivals at the peak"));
-        }
-        let cpu = demands(&run, run.cpu_per_hash());
-        let seen = queue::Run {
-            arrivals: &schedule.arrivals,
-            latencies: &run.latencies(),
-            cpu: &cpu,
-            rate: offer.rate,
-        };
-        let latency = queue::interval(&station, &seen, budget.quantile, seed, queue::RESAMPLES);
-        let Some(latency) = latency else {
-            return Ok(endless());
-        };
-        self.keep_caveats(&run.caveats);
-        self.compare(&run);
-        // The dearer of the two measurements counts: the closed loop's, as it was measured, and this one's.
-        let before = self.model.as_measured(&proposal.setting).unwrap_or(proposal.cost);
-        let cost = Cost {
-            loaded_s: before.loaded_s.max(run.cpu_per_hash()),
-            ..before
-        };
-        let ceiling = self.planner.ceiling(&cost, proposal.workers);
-        let evidence = Evidence {
-            basis: Basis::Measured,
-            rate_per_s: offer.rate,
-            latency,
-            single_s: lone_wall(lone),
-            cost,
-            ceiling,
-            peak_memory,
-            arrivals: run.samples.len(),
-            seconds: run.wall_s,
-            refused: refused(&run, proposal.workers, max_queued(&ceiling, &budget, proposal.workers)),
-        };
-        let predicted = self.planner.latency(&cost, proposal.workers, offer.rate);
-        let doubts = interval_doubts(&evidence.latency, evidence.arrivals);
-        let judged = self.judge(evidence, predicted, cost.loaded_s / before.loaded_s);
-        if matches!(judged, Confirmed::Yes(_)) {
-            self.keep_caveats(&doubts);
-        }
-        Ok(judged)
-    }
-
     /// Whether the interval's upper end, the ceiling and the memory keep the budget.
     pub(super) fn judge(&self, evidence: Evidence, predicted_s: Option<f64>, drift: f64) -> Confirmed {
         let budget = &self.request.budget;
@@ -293,24 +220,6 @@ impl Session<'_> {
     }
 }
 
-/// What the interval and the number of arrivals leave open.
-fn interval_doubts(latency: &Interval, arrivals: usize) -> Vec<Caveat> {
-    let mut doubts = Vec::new();
-    if (arrivals as f64) < ARRIVALS {
-        doubts.push(Caveat::TooFewArrivals {
-            arrivals,
-            wanted: ARRIVALS as usize,
-        });
-    }
-    if latency.half_width() > WIDE && latency.high.is_finite() {
-        doubts.push(Caveat::WideInterval {
-            low: Millis::from_s(latency.low),
-            high: Millis::from_s(latency.high),
-        });
-    }
-    doubts
-}
-
 pub(super) fn out_of_time(what: &str) -> Confirmed {
     Confirmed::Unknown {
         why: format!("the time limit leaves no room for {what}"),
@@ -329,13 +238,6 @@ pub(super) fn lone_wall(lone: &Measurement) -> f64 {
 pub fn max_queued(ceiling: &Ceiling, budget: &crate::budget::Budget, workers: u32) -> u32 {
     let admitted = (ceiling.per_s() * budget.latency.as_s()).floor() as u32;
     admitted.saturating_sub(workers)
-}
-
-/// Arrivals that would have found the bound reached.
-fn refused(run: &Measurement, workers: u32, max_queued: u32) -> usize {
-    let arrivals: Vec<f64> = run.samples.iter().map(|s| s.scheduled).collect();
-    let ends: Vec<f64> = run.samples.iter().map(|s| s.finished).collect();
-    queue::refused_by_bound(&arrivals, &ends, workers, max_queued)
 }
 
 /// A queue that does not settle: the proposal is far too slow.

@@ -6,6 +6,7 @@ mod confirm;
 mod cost;
 mod explain;
 pub mod grid;
+mod peak;
 mod plan;
 mod price;
 mod remedy;

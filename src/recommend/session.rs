@@ -107,25 +107,33 @@ impl Session<'_> {
         }
     }
 
-    /// Doubts a measurement that disagrees with an earlier one of the same setting: under the same load, or where a hash at the
-    /// peak is dearer than with every CPU busy and no fewer hashes in flight.
+    /// Doubts a measurement that disagrees with an earlier one of the same setting, and remembers it.
     pub(super) fn compare(&mut self, run: &Measurement) {
         let Some(now) = CpuPerHash::of(run) else { return };
-        let mut doubts = Vec::new();
-        for (setting, load, before) in self.seen.iter().filter(|(s, ..)| *s == run.setting) {
-            if load.same_as(&run.load) {
-                doubts.extend(before.disagreement(&now, setting));
-            }
-            if let (Load::Closed { clients, .. }, Load::Open { workers, .. }) = (load, &run.load)
-                && workers <= clients
-                && now.exceeds(before)
-            {
-                let what = format!("the CPU time of {setting}, with every CPU busy and at the peak,");
-                doubts.push(noisy(what, before, &now));
-            }
-        }
+        let alike = self
+            .seen
+            .iter()
+            .filter(|(setting, load, _)| *setting == run.setting && load.same_as(&run.load));
+        let mut doubts: Vec<Caveat> = alike
+            .filter_map(|(s, _, before)| before.disagreement(&now, s))
+            .collect();
+        doubts.extend(self.dearer_at_the_peak(run));
         self.keep_caveats(&doubts);
         self.seen.push((run.setting, run.load.clone(), now));
+    }
+
+    /// A doubt where a hash at the peak is dearer than it was with every CPU busy and no fewer hashes in flight.
+    pub(super) fn dearer_at_the_peak(&self, run: &Measurement) -> Option<Caveat> {
+        let Load::Open { workers, .. } = run.load else {
+            return None;
+        };
+        let now = CpuPerHash::of(run)?;
+        let crowded = self.seen.iter().filter(
+            |(setting, load, _)| matches!(load, Load::Closed { clients, .. } if *setting == run.setting && workers <= *clients),
+        );
+        let cheaper = crowded.map(|(.., before)| before).find(|before| now.exceeds(before))?;
+        let what = format!("the CPU time of {}, with every CPU busy and at the peak,", run.setting);
+        Some(noisy(what, cheaper, &now))
     }
 
     /// Measures what the cost model needs: a few settings of each family asked for, and the presets whose lanes it cannot know.

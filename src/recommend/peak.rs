@@ -1,0 +1,148 @@
+//! The run at the peak: Poisson arrivals on a schedule chosen to be typical, and what they tell.
+
+use super::confirm::{ARRIVALS, Basis, Confirmed, Evidence, Offer, endless, lone_wall, max_queued, out_of_time};
+use super::search::Proposal;
+use super::session::Session;
+use crate::caveat::Caveat;
+use crate::measure::{Load, MeasureError, Measurement, PeakMemory, demands, measure_undisturbed};
+use crate::queue::{self, Interval};
+use crate::units::Millis;
+use crate::verdict::Cost;
+
+/// Half width of the interval, relative to the quantile, from which on it is called wide.
+const WIDE: f64 = 0.15;
+/// Times its own length that must be left for a run that missed to be repeated: for it, and for the next proposal's.
+const ROOM: f64 = 2.5;
+
+/// What a run at the peak is about.
+struct Peak<'a> {
+    proposal: &'a Proposal,
+    lone: &'a Measurement,
+    offer: Offer,
+    memory: PeakMemory,
+}
+
+impl Session<'_> {
+    /// Measures a proposal at the offered rate. A miss with hashes dearer than they were with every CPU busy is measured once more:
+    /// one burst of somebody else's work must not cost the service half of its strength.
+    pub(super) fn measure_at(
+        &mut self,
+        proposal: &Proposal,
+        lone: &Measurement,
+        offer: Offer,
+        memory: PeakMemory,
+    ) -> Result<Confirmed, MeasureError> {
+        let station = self.planner.station(&proposal.cost, proposal.workers);
+        let pool = demands(lone, proposal.cost.loaded_s);
+        let (q, seed) = (self.request.budget.quantile, self.request.seed);
+        let schedule = queue::choose_schedule(&station, offer.rate, offer.arrivals, &pool, q, seed);
+        let Some(schedule) = schedule else {
+            return Ok(out_of_time("a schedule of arrivals"));
+        };
+        let load = Load::Open {
+            arrivals: schedule.arrivals,
+            workers: proposal.workers,
+        };
+        let peak = Peak {
+            proposal,
+            lone,
+            offer,
+            memory,
+        };
+        let run = self.run_at(&peak, &load)?;
+        let dearer = self.dearer_at_the_peak(&run).is_some();
+        let judged = self.judge_run(&peak, &run);
+        let room = self.remaining_s() > ROOM * run.wall_s;
+        if !matches!(judged, Confirmed::No(_)) || !dearer || !room {
+            return Ok(judged);
+        }
+        self.observer
+            .note("hashes cost more at the peak than with every CPU busy before: measuring once more");
+        let again = self.run_at(&peak, &load)?;
+        Ok(if again.cpu_per_hash() < run.cpu_per_hash() {
+            self.judge_run(&peak, &again)
+        } else {
+            judged
+        })
+    }
+
+    fn run_at(&mut self, peak: &Peak, load: &Load) -> Result<Measurement, MeasureError> {
+        let (setting, rate) = (&peak.proposal.setting, peak.offer.rate);
+        self.stage(&format!("{setting} at {rate}/s"), peak.offer.arrivals as f64 / rate);
+        let (cpus, until_s) = (self.request.usable_cpus, self.request.time_limit_s);
+        measure_undisturbed(self.world, self.observer, cpus, until_s, setting, load)
+    }
+
+    /// What one run tells: the interval of the long-run quantile, beside the ceiling.
+    fn judge_run(&mut self, peak: &Peak, run: &Measurement) -> Confirmed {
+        let (proposal, offer, budget) = (peak.proposal, peak.offer, self.request.budget);
+        if run.samples.len() < offer.arrivals {
+            return out_of_time("all arrivals at the peak");
+        }
+        let station = self.planner.station(&proposal.cost, proposal.workers);
+        let arrivals: Vec<f64> = run.samples.iter().map(|s| s.scheduled).collect();
+        let seen = queue::Run {
+            arrivals: &arrivals,
+            latencies: &run.latencies(),
+            cpu: &demands(run, run.cpu_per_hash()),
+            rate: offer.rate,
+        };
+        let latency = queue::interval(&station, &seen, budget.quantile, self.request.seed, queue::RESAMPLES);
+        let Some(latency) = latency else {
+            return endless();
+        };
+        self.keep_caveats(&run.caveats);
+        self.compare(run);
+        // The dearer of the two measurements counts: the closed loop's, as it was measured, and this one's.
+        let before = self.model.as_measured(&proposal.setting).unwrap_or(proposal.cost);
+        let cost = Cost {
+            loaded_s: before.loaded_s.max(run.cpu_per_hash()),
+            ..before
+        };
+        let ceiling = self.planner.ceiling(&cost, proposal.workers);
+        let evidence = Evidence {
+            basis: Basis::Measured,
+            rate_per_s: offer.rate,
+            latency,
+            single_s: lone_wall(peak.lone),
+            cost,
+            ceiling,
+            peak_memory: peak.memory.clone(),
+            arrivals: run.samples.len(),
+            seconds: run.wall_s,
+            refused: refused(run, proposal.workers, max_queued(&ceiling, &budget, proposal.workers)),
+        };
+        let predicted = self.planner.latency(&cost, proposal.workers, offer.rate);
+        let doubts = interval_doubts(&evidence.latency, evidence.arrivals);
+        let judged = self.judge(evidence, predicted, cost.loaded_s / before.loaded_s);
+        if matches!(judged, Confirmed::Yes(_)) {
+            self.keep_caveats(&doubts);
+        }
+        judged
+    }
+}
+
+/// What the interval and the number of arrivals leave open.
+fn interval_doubts(latency: &Interval, arrivals: usize) -> Vec<Caveat> {
+    let mut doubts = Vec::new();
+    if (arrivals as f64) < ARRIVALS {
+        doubts.push(Caveat::TooFewArrivals {
+            arrivals,
+            wanted: ARRIVALS as usize,
+        });
+    }
+    if latency.half_width() > WIDE && latency.high.is_finite() {
+        doubts.push(Caveat::WideInterval {
+            low: Millis::from_s(latency.low),
+            high: Millis::from_s(latency.high),
+        });
+    }
+    doubts
+}
+
+/// Arrivals that would have found the bound reached.
+fn refused(run: &Measurement, workers: u32, max_queued: u32) -> usize {
+    let arrivals: Vec<f64> = run.samples.iter().map(|s| s.scheduled).collect();
+    let ends: Vec<f64> = run.samples.iter().map(|s| s.finished).collect();
+    queue::refused_by_bound(&arrivals, &ends, workers, max_queued)
+}
