@@ -78,9 +78,9 @@ fn pick(report: &Value) -> Result<Pick, Box<dyn Error>> {
     };
     Ok(Pick {
         setting: setting.parse()?,
-        cpu_ms: number("/evidence/cpu_ms")?,
-        latency_ms: (number("/evidence/latency_ms")?, number("/evidence/latency_ms_high")?),
+        cpu_ms: number("/measured/cpu_ms")?,
+        latency_ms: (number("/measured/latency_ms")?, number("/measured/latency_ms_high")?),
         floor_ratio: number("/strength/floor_ratio")?,
-        basis: text("/evidence/basis")?,
+        basis: text("/measured/basis")?,
     })
 }

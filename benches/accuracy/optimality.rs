@@ -20,13 +20,13 @@ use crate::common::{QUANTILE, cpus, measure, native, saturated};
 use crate::job;
 
 /// Passes swept, and asked for.
-const MAX_TIME_COST: u32 = 4;
+const MAX_TIME_COST: u32 = 3;
 /// The README's budgets, as numbers.
 const BUDGET_S: f64 = 0.25;
 const PEAK_PER_S: f64 = 20.0;
 const HEADROOM: f64 = 0.1;
 /// Seconds of arrivals at the peak for each setting.
-const SECONDS: f64 = 6.0;
+const SECONDS: f64 = 5.0;
 
 pub fn run() -> Result<(), Box<dyn Error>> {
     let asked = format!("{} --max-time-cost {MAX_TIME_COST}", job::BUDGETS);

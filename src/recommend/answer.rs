@@ -2,9 +2,9 @@
 
 use super::confirm::{Confirmed, Evidence};
 use super::plan::AIM;
-use super::search::{self, Aim, Proposal, Space, propose};
+use super::search::{Aim, Proposal, Space, propose};
 use super::session::{Depth, Session};
-use super::{Answer, Effort, remedy};
+use super::{Answer, remedy};
 use crate::caveat::Caveat;
 use crate::measure::{MeasureError, Measurement};
 use crate::setting::{Algorithm, Setting};
@@ -27,7 +27,7 @@ pub(super) struct Attempt {
     /// The quantile of latency that was seen, in seconds.
     pub(super) latency_s: Option<f64>,
     /// Whether it was predicted to fit with room to spare.
-    promised: bool,
+    pub(super) promised: bool,
 }
 
 fn undecided(why: &str, hint: &str) -> Answer {
@@ -38,7 +38,7 @@ fn undecided(why: &str, hint: &str) -> Answer {
 }
 
 /// A proposal that was not told.
-fn open(proposal: &Proposal, why: &str) -> Attempt {
+pub(super) fn open(proposal: &Proposal, why: &str) -> Attempt {
     Attempt {
         setting: proposal.setting,
         verdict: Verdict::Undecided { why: why.to_owned() },
@@ -48,9 +48,9 @@ fn open(proposal: &Proposal, why: &str) -> Attempt {
 }
 
 /// A proposal with the lone hashes of its own close measurement.
-struct Refined {
-    proposal: Proposal,
-    lone: Measurement,
+pub(super) struct Refined {
+    pub(super) proposal: Proposal,
+    pub(super) lone: Measurement,
 }
 
 impl Session<'_> {
@@ -109,7 +109,7 @@ impl Session<'_> {
             match self.confirm(&proposal, &lone)? {
                 Confirmed::Yes(evidence) => {
                     tried.push(self.fitting(&proposal, &evidence));
-                    let (proposal, evidence) = self.stepped_up(proposal, evidence, tried)?;
+                    let (proposal, evidence) = self.stepped_up(proposal, evidence, &aim, tried)?;
                     return Ok(Some(Answer::Fits(Box::new(
                         self.recommendation(&proposal, *evidence, tried),
                     ))));
@@ -154,7 +154,7 @@ impl Session<'_> {
         )))
     }
 
-    fn fitting(&self, proposal: &Proposal, evidence: &Evidence) -> Attempt {
+    pub(super) fn fitting(&self, proposal: &Proposal, evidence: &Evidence) -> Attempt {
         Attempt {
             setting: proposal.setting,
             verdict: Verdict::Fits {
@@ -166,67 +166,8 @@ impl Session<'_> {
         }
     }
 
-    /// Where steps are coarse the reserve that proposals leave may give half of the strength away: a step that is predicted to keep the budget
-    /// without the reserve is measured at the peak as well. What fitted stays the answer unless the step fits, too.
-    fn stepped_up(
-        &mut self,
-        fitted: Proposal,
-        evidence: Box<Evidence>,
-        tried: &mut Tried,
-    ) -> Result<(Proposal, Box<Evidence>), MeasureError> {
-        let dearer = match self.request.effort {
-            Effort::Full => search::coarse_step(&fitted.setting),
-            Effort::Quick => None,
-        };
-        let limit_s = self.request.budget.latency.as_s();
-        let untried = dearer.filter(|s| tried.iter().all(|t| t.setting != *s));
-        let Some((setting, cost)) = untried.and_then(|s| Some((s, self.model.predict(&s)?))) else {
-            return Ok((fitted, evidence));
-        };
-        if self.planner.feasible(&setting, &cost, limit_s).is_none() {
-            return Ok((fitted, evidence));
-        }
-        match self.confirmed_alone(&setting, limit_s) {
-            Ok(Some((proposal, Confirmed::Yes(more)))) => {
-                tried.push(self.fitting(&proposal, &more));
-                Ok((proposal, more))
-            }
-            Ok(Some((proposal, Confirmed::No(missed)))) => {
-                tried.push(Attempt {
-                    setting: proposal.setting,
-                    verdict: missed.verdict,
-                    latency_s: missed.latency_s,
-                    promised: false,
-                });
-                Ok((fitted, evidence))
-            }
-            Ok(Some((proposal, Confirmed::Unknown { why, .. }))) => {
-                tried.push(open(&proposal, &why));
-                Ok((fitted, evidence))
-            }
-            Ok(None) | Err(MeasureError::Time | MeasureError::Memory { .. }) => Ok((fitted, evidence)),
-            Err(error) => Err(error),
-        }
-    }
-
-    /// A setting measured closely and, should it keep `limit_s` by its own figures, at the peak.
-    fn confirmed_alone(
-        &mut self,
-        setting: &Setting,
-        limit_s: f64,
-    ) -> Result<Option<(Proposal, Confirmed)>, MeasureError> {
-        self.measure_closely(setting)?;
-        let lone = self.close.iter().rev().find(|lone| lone.setting == *setting).cloned();
-        let proposal = self.proposal_within(setting, limit_s);
-        let Some((proposal, lone)) = proposal.zip(lone) else {
-            return Ok(None);
-        };
-        let confirmed = self.confirm(&proposal, &lone)?;
-        Ok(Some((proposal, confirmed)))
-    }
-
     /// A proposal whose own cost was measured closely; `None` when nothing of the family is proposed.
-    fn refined(&mut self, algorithm: Algorithm, aim: &Aim) -> Result<Option<Refined>, MeasureError> {
+    pub(super) fn refined(&mut self, algorithm: Algorithm, aim: &Aim) -> Result<Option<Refined>, MeasureError> {
         let mut measured = 0;
         while let Some(proposal) = self.propose(algorithm, aim) {
             let known = self.close.iter().position(|lone| lone.setting == proposal.setting);
@@ -313,7 +254,7 @@ impl Session<'_> {
     }
 
     /// The same for a latency of at most `limit_s`.
-    fn proposal_within(&mut self, setting: &Setting, limit_s: f64) -> Option<Proposal> {
+    pub(super) fn proposal_within(&mut self, setting: &Setting, limit_s: f64) -> Option<Proposal> {
         let cost = self.model.measured(setting)?;
         let workers = self.planner.feasible(setting, &cost, limit_s)?;
         let rank = self.request.attacker.rank(setting);

@@ -13,6 +13,7 @@ mod remedy;
 mod search;
 mod session;
 mod simulated;
+mod step_up;
 
 pub use confirm::{Basis, Evidence};
 pub use cost::CostModel;

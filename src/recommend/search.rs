@@ -100,6 +100,19 @@ impl Aim {
         rank > self.missed_rank
     }
 
+    /// Whether anything missed.
+    pub fn has_missed(&self) -> bool {
+        !self.lowered.is_empty()
+    }
+
+    /// The whole share again, for settings weaker than what missed.
+    pub fn renewed(&self) -> Self {
+        Self {
+            lowered: Vec::new(),
+            ..*self
+        }
+    }
+
     /// Takes in that a proposal missed, with `factor` times the latency that its CPU time explains.
     pub fn missed(&mut self, proposal: &Proposal, factor: f64) {
         self.lowered
