@@ -314,7 +314,14 @@ impl Caveat {
                 } else {
                     Short(*low).to_string()
                 };
-                format!("measured with this program's engine: {library} took {ratio} times its CPU (docs/pages.md)")
+                let side = match (*low > 1.0, *high < 1.0) {
+                    (true, _) => ", so the engine is the optimistic one",
+                    (_, true) => ", so the engine is the conservative one",
+                    _ => "",
+                };
+                format!(
+                    "measured with this program's engine: {library} took {ratio} times its CPU{side} (docs/pages.md)"
+                )
             }
             Self::BcryptInputLimit => "bcrypt reads only the first 72 bytes of a password".into(),
             Self::BelowFloor { floor_ratio } => {
@@ -367,6 +374,7 @@ impl Caveat {
             Self::LoginsRefused { .. } => {
                 "let clients try again after a moment, or ask for more --headroom: a longer queue would only answer too late"
             }
+            Self::LibraryCost { ratio: (_, high), .. } if *high < 1.0 => "none needed: the library leaves more room than is shown",
             Self::LibraryCost { .. } => {
                 "time one hash of this setting in your library, and pass what it takes beyond cpu_ms as --app-cpu-ms"
             }

@@ -39,15 +39,15 @@ fn pick(answer: Answer) -> Box<Recommendation> {
     }
 }
 
-/// The share of strength that one step of the grid is, of sizes 5 % apart: m to the power 1.5.
-const STEP: f64 = 1.079;
+/// The ratio of strength between sizes 10 % apart, m to the power 1.5: one step of the grid.
+const STEP: f64 = 1.154;
 
 #[test]
 fn answers_in_a_row_are_near_each_other() {
     let ranks: Vec<f64> = (0..20)
         .map(|seed| {
             let mut world = World::new(two_cpus(), hashtune::units::Millis(0.0));
-            world.drift = walk(seed, 0.02);
+            world.drift = walk(seed, 0.04);
             Attacker::builtin().rank(&pick(answer(&mut world)).setting)
         })
         .collect();
@@ -112,7 +112,8 @@ fn a_miss_is_followed_by_weaker_settings_of_the_family() {
         let mut tried = world.tried();
         tried.dedup();
         let ranks: Vec<f64> = tried.iter().map(|s| Attacker::builtin().rank(s)).collect();
-        assert!(ranks.windows(2).all(|r| r[0] < r[1]), "{by}: {tried:?}");
+        // What is tried once more after a fit lies between the miss and the fit.
+        assert!(ranks[1..].iter().all(|r| *r > ranks[0]), "{by}: {tried:?}");
         assert!(tried.len() > 1 || by < 1.2, "{by}: {tried:?}");
         assert!(
             pick.floor_ratio < calm.floor_ratio || tried.len() == 1,

@@ -50,8 +50,10 @@ pub fn recommend(args: &str) -> Result<Answer, Box<dyn Error>> {
     }
     let report: Value = serde_json::from_slice(&run.stdout)?;
     let pick = Some(pick(&report)?);
-    let caveats = report.pointer("/caveats").and_then(Value::as_array);
+    let caveats = report.pointer("/caveat").and_then(Value::as_array);
     let codes = caveats.into_iter().flatten().filter_map(|c| c.get("code")?.as_str());
+    // Every run has these.
+    let codes = codes.filter(|c| !c.ends_with("-assumed") && *c != "library-cost");
     let remarks = codes.collect::<Vec<_>>().join(" ");
     Ok(Answer { pick, seconds, remarks })
 }

@@ -9,9 +9,10 @@ use std::path::PathBuf;
 
 use clap::{Parser, Subcommand, ValueEnum};
 
-pub use bench::{BenchArgs, BenchPlan};
+pub use bench::{BenchArgs, BenchPlan, subjects};
 pub use plan::{Assumed, Plan, Profile};
 
+use crate::command::pages::PagesArgs;
 use crate::command::presets::PresetsArgs;
 use crate::command::probe::ProbeArgs;
 use crate::command::strength::StrengthArgs;
@@ -88,6 +89,8 @@ pub enum Command {
     Presets(PresetsArgs),
     /// Measure settings under loads, and print the figures
     Bench(Box<BenchArgs>),
+    /// Measure what fresh memory costs a hash here, and say what to set against it
+    Pages(PagesArgs),
     /// Explain what an attacker gets against a setting
     Strength(StrengthArgs),
     /// Hash on request; started by hashtune itself

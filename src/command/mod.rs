@@ -3,6 +3,7 @@
 mod bench;
 mod machine;
 mod odd;
+pub mod pages;
 pub mod presets;
 pub mod probe;
 mod recommend;
@@ -55,6 +56,7 @@ pub fn run(request: Request) -> Result<Outcome, Failure> {
         Request::Part(Command::Worker) => worker(),
         Request::Part(Command::Probe(args)) => part(|out| probe::run(&args, out)),
         Request::Part(Command::Presets(args)) => part(|out| presets::run(&args, out)),
+        Request::Part(Command::Pages(args)) => part(|out| pages::run(&args, out)),
         Request::Part(Command::Bench(args)) => bench::run(&args.plan()?),
         Request::Part(Command::Strength(args)) => part(|out| strength::run(&args, out)),
     }

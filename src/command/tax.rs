@@ -1,82 +1,105 @@
-//! The page-fault tax of the recommended setting: its share of the CPU, what to set against it, and what that would pay for.
+//! The page-fault tax: its share of the CPU, what to set against it, and what that would pay for.
 
 use std::sync::Arc;
 
-use hashtune::engine::advice::{HashThreads, PageFacts, Thp, advise};
+use hashtune::engine::advice::{HashThreads, PageFacts, advise};
 use hashtune::engine::{Native, Pages, libc};
 use hashtune::host::Host;
 use hashtune::measure::{Load, Measure, MeasureError, PageTax, Runner, TaxPlan, page_tax};
-use hashtune::recommend::{Planner, Recommendation, Request};
+use hashtune::recommend::{Planner, Recommendation, Request, measure_cost};
 use hashtune::setting::Setting;
 use hashtune::units::{Millis, Share};
-use hashtune::verdict::{Cost, Quantile};
+use hashtune::verdict::Quantile;
 
 use super::machine;
 
 /// Seconds that measuring the tax may take.
 pub const SECONDS: f64 = 8.0;
 
-/// Lines for people; none where memory is kept anyway, or the tax is small.
+/// Measures the tax of one setting on this machine; `None` for all but Argon2id.
 ///
 /// # Errors
-/// When the engine fails.
-pub fn account(pick: &Recommendation, request: &Request, host: &Host) -> Result<Vec<String>, MeasureError> {
-    let deployed = Native::new(Pages::Deployed);
-    let fresh = deployed
-        .fresh_from()
-        .is_some_and(|from| pick.setting.memory_cost() >= from);
-    if !fresh {
-        return Ok(Vec::new());
-    }
+/// When it does not fit in memory, or the engine fails.
+pub fn measure(
+    setting: &Setting,
+    usable_cpus: f64,
+    runner: impl Fn(Pages) -> Runner,
+) -> Result<Option<PageTax>, MeasureError> {
+    let deployed_is = Some(if is_fresh(setting) { Pages::Fresh } else { Pages::Reused });
     let plan = TaxPlan {
-        deployed_is: Some(Pages::Fresh),
-        ..TaxPlan::new(request.usable_cpus)
+        deployed_is,
+        ..TaxPlan::new(usable_cpus)
     };
-    let measured = page_tax(&pick.setting, &plan, |pages, setting, load| {
-        runner(pages, request, host).measure(setting, load)
-    })?;
-    let Some(tax) = measured else { return Ok(Vec::new()) };
-    let share = |s: Share| format!("{:.0} %", s.0 * 100.0);
-    let mut lines = vec![format!(
-        "page faults: {} of the CPU of this setting goes to fresh memory, which the kernel zeroes for every hash{}",
-        share(tax.share()),
-        tax.huge_share()
-            .map_or_else(String::new, |huge| format!("; huge pages would save {}", share(huge))),
-    )];
-    for advice in advise(&facts(pick, request, host, &tax)) {
-        lines.push(format!("  set {advice}"));
-    }
-    if lines.len() > 1 {
-        lines.extend(afforded(&tax, pick, request, host)?);
-    }
-    Ok(lines)
+    page_tax(setting, &plan, |pages, setting, load| {
+        runner(pages).measure(setting, load)
+    })
 }
 
-fn runner(pages: Pages, request: &Request, host: &Host) -> Runner {
-    let engine = Arc::new(Native::new(pages));
-    machine::runner(engine, host, request.usable_cpus, request.budget.app_cpu, SECONDS)
+/// Whether this system's C library asks the kernel anew for the memory of each hash.
+fn is_fresh(setting: &Setting) -> bool {
+    let from = Native::new(Pages::Deployed).fresh_from();
+    from.is_some_and(|from| setting.memory_cost() >= from)
 }
 
-fn facts(pick: &Recommendation, request: &Request, host: &Host, tax: &PageTax) -> PageFacts {
-    let thp: Option<Thp> = host
-        .machine
-        .transparent_hugepages
-        .as_deref()
-        .and_then(|mode| mode.parse().ok());
+/// What the rules of advice look at.
+pub fn facts(tax: &PageTax, threads: HashThreads, host: &Host) -> PageFacts {
+    let mode = host.machine.transparent_hugepages.as_deref();
     PageFacts {
         libc: libc(),
-        thp,
-        // A synchronous server's workers hash in their main threads; of others nothing is known.
-        threads: if request.budget.workers.is_some() {
-            HashThreads::Unknown
-        } else {
-            HashThreads::Many
-        },
-        memory: pick.setting.memory_cost(),
+        thp: mode.and_then(|mode| mode.parse().ok()),
+        threads,
+        memory: tax.setting.memory_cost(),
         fresh: tax.is_fresh(),
         tax: tax.share(),
         huge: tax.huge_share(),
     }
+}
+
+/// Lines for people about a recommendation: where its memory is fresh for every hash, or that of the next setting would be. None
+/// where memory is kept anyway.
+///
+/// # Errors
+/// When the engine fails.
+pub fn account(pick: &Recommendation, request: &Request, host: &Host) -> Result<Vec<String>, MeasureError> {
+    let next = pick.next.as_ref().map(|(next, _)| next);
+    let Some(subject) = [Some(&pick.setting), next].into_iter().flatten().find(|s| is_fresh(s)) else {
+        return Ok(Vec::new());
+    };
+    let runner = |pages| {
+        let engine = Arc::new(Native::new(pages));
+        machine::runner(engine, host, request.usable_cpus, request.budget.app_cpu, SECONDS)
+    };
+    let Some(tax) = measure(subject, request.usable_cpus, runner)? else {
+        return Ok(Vec::new());
+    };
+    let mut lines = vec![said(&tax, pick)];
+    // A synchronous server's workers may hash in their main threads; others do in a pool.
+    let threads = request
+        .budget
+        .workers
+        .map_or(HashThreads::Many, |_| HashThreads::Unknown);
+    let advice = advise(&facts(&tax, threads, host));
+    lines.extend(advice.iter().map(|advice| format!("  set {advice}")));
+    if !advice.is_empty() {
+        lines.extend(afforded(&tax, pick, request, &mut runner(Pages::Huge))?);
+    }
+    Ok(lines)
+}
+
+fn said(tax: &PageTax, pick: &Recommendation) -> String {
+    let percent = |share: Share| format!("{:.0} %", share.0 * 100.0);
+    let whose = if tax.setting == pick.setting {
+        "this setting".to_owned()
+    } else {
+        format!("the next one, {},", tax.setting)
+    };
+    let huge = tax
+        .huge_share()
+        .map_or_else(String::new, |huge| format!("; huge pages would save {}", percent(huge)));
+    format!(
+        "page faults: {} of the CPU of {whose} goes to fresh memory, which the kernel zeroes for every hash{huge}",
+        percent(tax.share())
+    )
 }
 
 /// The stronger setting that huge pages would pay for within the same budgets, from its own measurement with them.
@@ -84,48 +107,34 @@ fn afforded(
     tax: &PageTax,
     pick: &Recommendation,
     request: &Request,
-    host: &Host,
+    huge: &mut Runner,
 ) -> Result<Option<String>, MeasureError> {
-    let Some(stronger) = tax.huge_share().and_then(|saves| tax.affords(saves)) else {
-        return Ok(None);
+    let Ok(huge_s) = tax.huge_s else { return Ok(None) };
+    // What the pick costs, in the same minute: where its own memory is kept, as much less than the next one's as it is smaller.
+    let now_s = if tax.setting == pick.setting {
+        tax.deployed_s
+    } else {
+        tax.reused_s * pick.setting.memory_cost().as_f64() / tax.setting.memory_cost().as_f64()
     };
-    let mut runner = runner(Pages::Huge, request, host);
-    let cost = cost(&mut runner, &stronger, request)?;
-    let mut planner = Planner::new(request.budget, request.usable_cpus, request.cpus);
-    let seen = planner.assess(&stronger, &cost);
+    let rank = |s: &Setting| request.attacker.rank(s);
+    let stronger = tax.affords(huge_s, now_s).filter(|s| rank(s) < rank(&pick.setting));
+    let Some(stronger) = stronger else { return Ok(None) };
+    let clients = request.busy_clients();
+    let crowded = Load::Closed {
+        clients,
+        hashes: 8 * clients,
+        seconds: 1.0,
+    };
+    let (cost, ..) = measure_cost(huge, &stronger, &crowded, 3)?;
+    let seen = Planner::new(request.budget, request.usable_cpus, request.cpus).assess(&stronger, &cost);
     let latency = seen
         .latency_s
         .map_or_else(|| "no end of waiting".to_owned(), |s| Millis::from_s(s).to_string());
-    let verdict = seen.verdict.name();
-    let ratio = request.attacker.rank(&pick.setting) / request.attacker.rank(&stronger);
     Ok(Some(format!(
-        "  with huge pages {stronger} takes {} of CPU (measured); predicted {} {latency}: {verdict}, {ratio:.2} times as strong",
+        "  with huge pages {stronger} takes {} of CPU (measured); predicted {} {latency}: {}, {:.2} times as strong; --pages huge measures it at the peak",
         Millis::from_s(cost.loaded_s),
         Quantile(request.budget.quantile),
+        seen.verdict.name(),
+        rank(&pick.setting) / rank(&stronger),
     )))
-}
-
-fn cost(runner: &mut dyn Measure, setting: &Setting, request: &Request) -> Result<Cost, MeasureError> {
-    let clients = request.busy_clients();
-    let loaded = runner.measure(
-        setting,
-        &Load::Closed {
-            clients,
-            hashes: 8 * clients,
-            seconds: 1.0,
-        },
-    )?;
-    let alone = runner.measure(setting, &Load::Single { hashes: 3 })?;
-    let (loaded_s, alone_s) = (loaded.cpu_per_hash(), alone.cpu_per_hash());
-    let wall = alone
-        .samples
-        .iter()
-        .map(|s| s.finished - s.started)
-        .fold(f64::INFINITY, f64::min);
-    let lanes = (alone_s / wall).clamp(1.0, f64::from(setting.lanes()));
-    Ok(Cost {
-        loaded_s: loaded_s.max(alone_s),
-        alone_ratio: (alone_s / loaded_s).min(1.0),
-        lanes,
-    })
 }

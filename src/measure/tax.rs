@@ -4,6 +4,7 @@ use super::{Load, MeasureError, Measurement};
 use crate::engine::Pages;
 use crate::engine::advice::MATTERS;
 use crate::setting::{Argon2id, Setting};
+use crate::stats::median;
 use crate::units::Share;
 
 /// How the tax is measured.
@@ -82,18 +83,17 @@ impl PageTax {
         self.share().0.max(self.huge_share().map_or(0.0, |h| h.0)) > MATTERS && self.rounds.iter().all(|r| *r > 0.0)
     }
 
-    /// The setting with the same passes and lanes whose memory should cost, with `saves` of the CPU saved, what this one
-    /// costs as deployed: whole MiB, rounded down. A proposal, to be measured; `None` when it is no stronger.
+    /// The setting with the same passes and lanes that takes `budget_s` CPU seconds where this one takes `cost_s`: whole MiB,
+    /// rounded down. A proposal, to be measured; `None` where there is no such setting.
     #[allow(clippy::cast_possible_truncation, clippy::cast_sign_loss)]
-    pub fn affords(&self, saves: Share) -> Option<Setting> {
+    pub fn affords(&self, cost_s: f64, budget_s: f64) -> Option<Setting> {
         let Setting::Argon2id(now) = self.setting else {
             return None;
         };
         // CPU is proportional to memory within the few tens of percent that matter here.
-        let mib = (f64::from(now.memory_kib()) / 1024.0 / (1.0 - saves.0)).floor() as u32;
-        let kib = mib.saturating_mul(1024);
-        let more = (kib > now.memory_kib()).then(|| Argon2id::new(kib, now.time_cost(), now.lanes()).ok())?;
-        more.map(Setting::Argon2id)
+        let mib = (f64::from(now.memory_kib()) / 1024.0 * budget_s / cost_s).floor() as u32;
+        let more = Argon2id::new(mib.saturating_mul(1024), now.time_cost(), now.lanes());
+        more.ok().map(Setting::Argon2id)
     }
 
     fn saved_by(&self, cpu_s: f64) -> Share {
@@ -150,7 +150,10 @@ fn index(pages: Pages) -> usize {
 }
 
 fn summary(setting: &Setting, clients: u32, seen: &[[Option<f64>; 4]], no_huge: Option<String>) -> PageTax {
-    let of = |pages| median(seen.iter().filter_map(|row| row[index(pages)]).collect());
+    let of = |pages| {
+        let all: Vec<f64> = seen.iter().filter_map(|row| row[index(pages)]).collect();
+        median(&all).unwrap_or(f64::NAN)
+    };
     let tax = |row: &[Option<f64>; 4]| Some(1.0 - row[index(Pages::Reused)]? / row[index(Pages::Deployed)]?);
     PageTax {
         setting: *setting,
@@ -160,16 +163,6 @@ fn summary(setting: &Setting, clients: u32, seen: &[[Option<f64>; 4]], no_huge: 
         huge_s: no_huge.map_or_else(|| Ok(of(Pages::Huge)), Err),
         reused_s: of(Pages::Reused),
         rounds: seen.iter().filter_map(tax).collect(),
-    }
-}
-
-/// `NaN` when there is none.
-fn median(mut values: Vec<f64>) -> f64 {
-    values.sort_by(f64::total_cmp);
-    match values.len() {
-        0 => f64::NAN,
-        n if n % 2 == 1 => values[n / 2],
-        n => values[n / 2 - 1].midpoint(values[n / 2]),
     }
 }
 
@@ -211,10 +204,10 @@ mod tests {
         assert!(tax.is_fresh() && tax.matters());
         assert_eq!((tax.clients, tax.rounds.len()), (2, 3));
         assert_eq!(
-            tax.affords(tax.share()).unwrap().to_string(),
+            tax.affords(tax.reused_s, tax.deployed_s).unwrap().to_string(),
             "argon2id:m=94208,t=1,p=1"
         );
-        assert_eq!(tax.affords(Share(0.01)), None);
+        assert_eq!(tax.affords(1.0, 0.0), None);
     }
 
     #[test]

@@ -6,9 +6,9 @@ use crate::strength::MIN_TUNED_KIB;
 /// Most passes tried. Past this, more passes are worth less than the tie band.
 pub const MAX_PASSES: u32 = 24;
 
-/// Argon2id memory sizes up to `max_kib`, ascending, in KiB: steps of 512 KiB below 16 MiB, whole MiB in steps of about 5 % from there.
+/// Argon2id memory sizes up to `max_kib`, ascending, in KiB: steps of 512 KiB below 16 MiB, whole MiB in steps of at most 10 % from there.
 ///
-/// Fine enough that one step down costs at most 8 % of the rank (which goes with m^1.5), coarse enough to be repeatable.
+/// No finer than a measurement can tell apart: hosts' CPU per hash drifts by as much (`docs/accuracy.md`).
 pub fn argon2_memory(max_kib: u32) -> Vec<u32> {
     let mut sizes = Vec::new();
     let mut kib = MIN_TUNED_KIB;
@@ -17,7 +17,7 @@ pub fn argon2_memory(max_kib: u32) -> Vec<u32> {
         kib = if kib < 16 << 10 {
             kib + 512
         } else {
-            kib + ((kib >> 10) / 20).max(1) * 1024
+            kib + ((kib >> 10) / 10).max(1) * 1024
         };
     }
     sizes

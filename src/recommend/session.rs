@@ -1,14 +1,12 @@
 //! The run from calibration to recommendation.
 
-use super::confirm::lone_wall;
-use super::cost::{CostModel, calibration};
+use super::cost::{CostModel, calibration, measure_cost};
 use super::plan::Planner;
 use super::search;
 use super::{Answer, Effort, Explanation, Outcome, Request};
 use crate::caveat::Caveat;
 use crate::measure::{CpuPerHash, Load, Measure, MeasureError, Measurement, Observer, noisy};
 use crate::setting::{Algorithm, Setting};
-use crate::verdict::Cost;
 
 /// How well to measure a cost.
 #[derive(Debug, Clone, Copy)]
@@ -246,19 +244,9 @@ impl Session<'_> {
             hashes: rounds * clients,
             seconds,
         };
-        let loaded = self.world.measure(setting, &closed)?;
-        let alone = self.world.measure(setting, &Load::Single { hashes: lone })?;
+        let (cost, loaded, alone) = measure_cost(self.world, setting, &closed, lone)?;
         self.compare(&loaded);
         self.compare(&alone);
-        let loaded_s = loaded.cpu_per_hash();
-        let alone_s = alone.cpu_per_hash();
-        let lanes = (alone_s / lone_wall(&alone)).clamp(1.0, f64::from(setting.lanes()));
-        // A lone hash that costs more than a crowded one is noise: the dearer counts.
-        let cost = Cost {
-            loaded_s: loaded_s.max(alone_s),
-            alone_ratio: (alone_s / loaded_s).min(1.0),
-            lanes,
-        };
         self.model.add(*setting, cost);
         Ok(alone)
     }

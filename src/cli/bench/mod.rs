@@ -4,7 +4,7 @@ mod plan;
 
 use std::path::PathBuf;
 
-pub use plan::BenchPlan;
+pub use plan::{BenchPlan, subjects};
 
 /// Arguments of `hashtune bench`, as text.
 #[derive(Debug, Clone, PartialEq, Eq, clap::Args)]

@@ -107,14 +107,7 @@ impl BenchArgs {
 
     /// Those named in any way, each once, in the order given.
     fn subjects(&self) -> Result<Vec<Subject>, Failure> {
-        let mut subjects = Vec::new();
-        for text in &self.what {
-            subjects.push(if text.contains(':') {
-                of_setting("setting", text)?
-            } else {
-                of_preset("preset", text)?
-            });
-        }
+        let mut subjects = subjects(&self.what)?;
         for name in &self.preset {
             subjects.push(of_preset("--preset", name)?);
         }
@@ -153,6 +146,19 @@ impl BenchArgs {
         };
         Ok(if loads.is_empty() { Loads::usual() } else { loads })
     }
+}
+
+/// Presets by name and settings written out, in the order given.
+///
+/// # Errors
+/// The first that is neither.
+pub fn subjects(what: &[String]) -> Result<Vec<Subject>, Failure> {
+    what.iter()
+        .map(|text| match text.contains(':') {
+            true => Ok(of_setting("setting", text)?),
+            false => of_preset("preset", text),
+        })
+        .collect()
 }
 
 fn of_preset(what: &str, name: &str) -> Result<Subject, Failure> {
