@@ -148,6 +148,21 @@ fn values_must_fit_together() {
 }
 
 #[test]
+fn libsodium_has_argon2id_alone() {
+    refused(
+        &["--peak", "20/s", "--libsodium", "--algorithm", "argon2id,bcrypt"],
+        "--algorithm \"argon2id,bcrypt\"",
+    );
+    // Nothing fits, and only Argon2id was looked at.
+    let out = hashtune(&["--peak", "100000/s", "--budget-ms", "1", "--libsodium"]);
+    let err = text(&out.stderr);
+    assert!(
+        err.contains("--algorithm argon2id,") && !err.contains("bcrypt"),
+        "{err}"
+    );
+}
+
+#[test]
 fn the_peak_has_no_default() {
     for args in [&[][..], &["--budget-ms", "250", "--mem", "1GiB"]] {
         let err = refused(args, "--peak is missing");

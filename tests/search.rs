@@ -159,6 +159,7 @@ fn an_explanation_prices_the_next_step_and_other_budgets() {
             .find(|w| w.change == change)
             .unwrap_or_else(|| panic!("{change}: {why:?}"))
             .strength
+            .unwrap_or(0.0)
     };
     assert!(
         strength("--peak 10/s") > 1.1 && strength("--peak 40/s") < 0.9,

@@ -6,6 +6,7 @@ use common::{World, budget, propose_exactly, request};
 use hashtune::budget::Budget;
 use hashtune::measure::Silent;
 use hashtune::queue::{self, Cpus};
+use hashtune::recommend::grid;
 use hashtune::recommend::{AIM, Answer, Bounds, Outcome, Recommendation, Request, recommend};
 use hashtune::setting::{Algorithm, Setting};
 use hashtune::strength::{TIE_BAND, at_or_above_floor};
@@ -115,6 +116,18 @@ fn looser(base: Budget, which: usize, factor: f64) -> Budget {
             peak: Rate::new(base.peak.per_s() / factor).unwrap(),
             ..base
         },
+    }
+}
+
+/// The properties below say nothing where nothing fits: often something does, in every family.
+#[test]
+fn every_family_is_picked_where_it_is_asked_for() {
+    for algorithm in Algorithm::ALL {
+        let fits = |latency| {
+            let asked = asked(algorithm, budget(latency, 2.0, 1024, None), cpus(4));
+            pick(&run(&asked).0).is_some_and(|p| p.setting.algorithm() == algorithm)
+        };
+        assert!([500.0, 700.0, 1000.0].into_iter().all(fits), "{algorithm}");
     }
 }
 
@@ -309,10 +322,10 @@ fn ties_go_to_memory_and_then_to_fewer_lanes() {
         assert!(proposal.rank <= proposal.strongest * TIE_BAND);
         for t in 1..=24 {
             for lanes in [1, 2] {
-                for kib in (chosen.memory_kib()..chosen.memory_kib() * 3).step_by(1024) {
+                let sizes = grid::argon2_memory(chosen.memory_kib() * 3);
+                for kib in sizes.into_iter().filter(|kib| *kib >= chosen.memory_kib()) {
                     let other: Setting = format!("argon2id:m={kib},t={t},p={lanes}").parse().unwrap();
-                    let better =
-                        kib > chosen.memory_kib() * 11 / 10 || (kib == chosen.memory_kib() && lanes < chosen.lanes());
+                    let better = kib > chosen.memory_kib() || (kib == chosen.memory_kib() && lanes < chosen.lanes());
                     let ties = attacker.rank(&other) <= proposal.strongest * TIE_BAND;
                     if better && ties && could_be_proposed(&world, &other, &asked.budget, 0.93) {
                         panic!("{other} ties with {} and wins", proposal.setting);

@@ -188,7 +188,7 @@ struct Job {
     #[arg(long, value_name = "SIZE", allow_hyphen_values = true, help_heading = "Candidates")]
     min_memory: Option<String>,
 
-    /// Only what libsodium's crypto_pwhash can do: one lane
+    /// Only what libsodium's crypto_pwhash can do: Argon2id with one lane
     #[arg(long, conflicts_with = "max_lanes", help_heading = "Candidates")]
     libsodium: bool,
 

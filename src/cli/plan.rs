@@ -101,7 +101,13 @@ impl Plan {
         let idle_memory = flag("--idle-mem", &or("--idle-mem", &job.idle_mem, "0B"))?;
         let app_cpu = app_cpu(&or("--app-cpu-ms", &job.app_cpu_ms, "0"), latency)?;
         let headroom = flag("--headroom", &or("--headroom", &job.headroom, "10%"))?;
-        let algorithms = algorithms(&or("--algorithm", &job.algorithm, "argon2id,bcrypt"))?;
+        let families = if job.libsodium { "argon2id" } else { "argon2id,bcrypt" };
+        let families = or("--algorithm", &job.algorithm, families);
+        let algorithms = algorithms(&families)?;
+        if job.libsodium && algorithms != [Algorithm::Argon2id] {
+            let reason = "crypto_pwhash of libsodium has Argon2id alone";
+            return Err(BadValue::new("--algorithm", families, reason, "argon2id beside --libsodium").into());
+        }
         if job.floor.is_none() {
             or("--floor", &None, "owasp");
         }

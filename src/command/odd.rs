@@ -32,7 +32,7 @@ pub fn asked(plan: &Plan, presets: &[Preset], usable_cpus: f64) -> Vec<Caveat> {
 }
 
 /// What is odd about one setting, called `what`.
-fn about(what: &str, setting: &Setting, usable_cpus: f64) -> Vec<Caveat> {
+pub fn about(what: &str, setting: &Setting, usable_cpus: f64) -> Vec<Caveat> {
     let doubts = setting.doubts(usable_cpus).into_iter();
     doubts
         .map(|doubt| Caveat::OddSetting {

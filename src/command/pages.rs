@@ -7,16 +7,18 @@ use std::sync::Arc;
 use comfy_table::{CellAlignment, Table, presets as styles};
 use hashtune::bench::Subject;
 use hashtune::engine::Native;
-use hashtune::engine::advice::{HashThreads, advise};
+use hashtune::engine::advice::HashThreads;
 use hashtune::host::{self, Host};
 use hashtune::measure::PageTax;
+use hashtune::report::Doubt;
 use hashtune::setting::Algorithm;
-use hashtune::units::{Millis, Share};
+use hashtune::units::{Bytes, Millis, Share};
 use serde::Serialize;
 
-use super::{machine, tax};
+use super::{machine, odd, tax};
 use crate::cli;
 use crate::failure::Failure;
+use crate::terminal::Terminal;
 
 /// Settings where nothing is named: one whose memory glibc keeps, and two whose memory it does not.
 const USUAL: [&str; 3] = ["owasp-19m", "owasp-46m", "rfc9106-second"];
@@ -60,6 +62,8 @@ enum Form {
 struct Row {
     name: String,
     setting: String,
+    #[serde(skip)]
+    memory: Bytes,
     /// Whether the C library asks the kernel for fresh memory for every hash of this size.
     fresh: bool,
     deployed_ms: f64,
@@ -93,6 +97,7 @@ pub fn run(args: &PagesArgs, out: &mut dyn Write) -> Result<(), Failure> {
         Some(Threads::Pool) => HashThreads::Many,
         None => HashThreads::Unknown,
     };
+    doubts(&subjects, &host);
     let rows: Vec<Row> = subjects
         .iter()
         .map(|subject| row(subject, threads, &host))
@@ -117,6 +122,18 @@ fn subjects(what: &[String]) -> Result<Vec<Subject>, Failure> {
     Ok(subjects)
 }
 
+/// What makes figures of this host doubtful, and settings that look like a slip.
+fn doubts(subjects: &[Subject], host: &Host) {
+    let (cpus, _) = machine::cpus(host);
+    let mut caveats = host.warnings.clone();
+    caveats.extend(host.loaded_before(cpus));
+    for subject in subjects {
+        caveats.extend(odd::about(&subject.name, &subject.setting, f64::INFINITY));
+    }
+    let doubts: Vec<Doubt> = caveats.iter().map(Doubt::from).collect();
+    Terminal::new(false).caveats(&doubts);
+}
+
 fn no_argon2id(subject: &Subject) -> Failure {
     Failure::new(format!(
         "\"{}\" is {}: expected an Argon2id setting",
@@ -131,7 +148,7 @@ fn row(subject: &Subject, threads: HashThreads, host: &Host) -> Result<Row, Fail
     let refused = |why: &dyn std::fmt::Display| Failure::new(format!("{} ({}): {why}", subject.name, subject.setting));
     let tax = tax::measure(&subject.setting, cpus, runner).map_err(|e| refused(&e))?;
     let tax = tax.ok_or_else(|| no_argon2id(subject))?;
-    let advice = advise(&tax::facts(&tax, threads, host));
+    let advice = tax::advice(&tax, threads, host);
     Ok(Row::new(
         &subject.name,
         &tax,
@@ -151,6 +168,7 @@ impl Row {
         Self {
             name: name.to_owned(),
             setting: tax.setting.to_string(),
+            memory: tax.setting.memory_cost(),
             fresh: tax.is_fresh(),
             deployed_ms: ms(tax.deployed_s),
             fresh_ms: ms(tax.fresh_s),
@@ -198,10 +216,7 @@ fn text(rows: &[Row], out: &mut dyn Write) -> io::Result<()> {
         "CPU a hash with every CPU busy, medians of 3 rounds that alternate; tax: the share that kept memory would save"
     )?;
     // The lines differ by size: those for the largest serve the smaller ones, too.
-    let largest = rows
-        .iter()
-        .filter(|r| !r.advice.is_empty())
-        .max_by(|a, b| a.deployed_ms.total_cmp(&b.deployed_ms));
+    let largest = rows.iter().filter(|r| !r.advice.is_empty()).max_by_key(|r| r.memory);
     for line in largest.iter().flat_map(|row| &row.advice) {
         let saves = line
             .saves

@@ -53,9 +53,6 @@ pub fn run(plan: &Plan) -> Result<Outcome, Failure> {
         found.map_err(|error| Failure::new(error.to_string()).hint("hashtune probe shows what may be used"))?;
     caveats.append(&mut found.caveats);
 
-    if plan.timings {
-        terminal.timings(&found.timings);
-    }
     let rows: Vec<Row> = found
         .candidates
         .iter()
@@ -63,7 +60,7 @@ pub fn run(plan: &Plan) -> Result<Outcome, Failure> {
         .collect();
     terminal.candidates(&rows, &budget, attacker.name());
     let doubts: Vec<Doubt> = caveats.iter().map(Doubt::from).collect();
-    match &found.answer {
+    let outcome = match &found.answer {
         Answer::Fits(pick) => {
             let context = Context {
                 budget: &budget,
@@ -76,16 +73,19 @@ pub fn run(plan: &Plan) -> Result<Outcome, Failure> {
                 caveats: &caveats,
             };
             publish(pick, &context, plan, terminal, output)?;
-            let left_s = request.time_limit_s - runner.elapsed_s();
+            let began_s = runner.elapsed_s();
+            let left_s = request.time_limit_s - began_s;
             if plan.pages == Pages::Deployed && !plan.quick && left_s > tax::SECONDS {
                 match tax::account(pick, &request, &host) {
                     Ok(lines) => terminal.notes(&lines),
                     Err(error) => terminal.notes(&[format!("the page-fault tax was not measured: {error}")]),
                 }
+                let tax_s = runner.elapsed_s() - began_s;
+                found.timings.push(("page-fault tax".to_owned(), tax_s));
             }
             explain(pick, &found, &rows, plan, terminal);
             terminal.caveats(&doubts);
-            Ok(Outcome::Done)
+            Outcome::Done
         }
         Answer::Nothing(remedies) => {
             terminal.caveats(&doubts);
@@ -95,14 +95,18 @@ pub fn run(plan: &Plan) -> Result<Outcome, Failure> {
                 .map(|(at, r)| format!("{}{}: {}", or(at), r.name(), r.text()))
                 .collect();
             terminal::refusal(&nothing(plan, &budget), &remedies);
-            Ok(Outcome::NothingFits)
+            Outcome::NothingFits
         }
         Answer::Undecided { why, hint } => {
             terminal.caveats(&doubts);
             terminal::refusal(&format!("could not tell: {why}"), std::slice::from_ref(hint));
-            Ok(Outcome::Undecided)
+            Outcome::Undecided
         }
+    };
+    if plan.timings {
+        terminal.timings(&found.timings);
     }
+    Ok(outcome)
 }
 
 /// The account behind the answer, where it was asked for.

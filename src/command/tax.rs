@@ -2,11 +2,11 @@
 
 use std::sync::Arc;
 
-use hashtune::engine::advice::{HashThreads, PageFacts, advise};
+use hashtune::engine::advice::{Advice, HashThreads, PageFacts, advise};
 use hashtune::engine::{Native, Pages, libc};
 use hashtune::host::Host;
 use hashtune::measure::{Load, Measure, MeasureError, PageTax, Runner, TaxPlan, page_tax};
-use hashtune::recommend::{Planner, Recommendation, Request, measure_cost};
+use hashtune::recommend::{Planner, Recommendation, Request, cost_of};
 use hashtune::setting::Setting;
 use hashtune::units::{Millis, Share};
 use hashtune::verdict::Quantile;
@@ -41,10 +41,13 @@ fn is_fresh(setting: &Setting) -> bool {
     from.is_some_and(|from| setting.memory_cost() >= from)
 }
 
-/// What the rules of advice look at.
-pub fn facts(tax: &PageTax, threads: HashThreads, host: &Host) -> PageFacts {
+/// What to set here; nothing where the tax is small, or a round denies it.
+pub fn advice(tax: &PageTax, threads: HashThreads, host: &Host) -> Vec<Advice> {
+    if !tax.matters() {
+        return Vec::new();
+    }
     let mode = host.machine.transparent_hugepages.as_deref();
-    PageFacts {
+    advise(&PageFacts {
         libc: libc(),
         thp: mode.and_then(|mode| mode.parse().ok()),
         threads,
@@ -52,7 +55,7 @@ pub fn facts(tax: &PageTax, threads: HashThreads, host: &Host) -> PageFacts {
         fresh: tax.is_fresh(),
         tax: tax.share(),
         huge: tax.huge_share(),
-    }
+    })
 }
 
 /// Lines for people about a recommendation: where its memory is fresh for every hash, or that of the next setting would be. None
@@ -78,7 +81,7 @@ pub fn account(pick: &Recommendation, request: &Request, host: &Host) -> Result<
         .budget
         .workers
         .map_or(HashThreads::Many, |_| HashThreads::Unknown);
-    let advice = advise(&facts(&tax, threads, host));
+    let advice = advice(&tax, threads, host);
     lines.extend(advice.iter().map(|advice| format!("  set {advice}")));
     if !advice.is_empty() {
         lines.extend(afforded(&tax, pick, request, &mut runner(Pages::Huge))?);
@@ -125,7 +128,8 @@ fn afforded(
         hashes: 8 * clients,
         seconds: 1.0,
     };
-    let (cost, ..) = measure_cost(huge, &stronger, &crowded, 3)?;
+    let loaded = huge.measure(&stronger, &crowded)?;
+    let cost = cost_of(&loaded, &huge.measure(&stronger, &Load::Single { hashes: 3 })?);
     let seen = Planner::new(request.budget, request.usable_cpus, request.cpus).assess(&stronger, &cost);
     let latency = seen
         .latency_s

@@ -240,14 +240,14 @@ pub fn max_queued(ceiling: &Ceiling, budget: &crate::budget::Budget, workers: u3
     admitted.saturating_sub(workers)
 }
 
-/// A queue that does not settle: the proposal is far too slow.
-pub(super) fn endless() -> Confirmed {
+/// A queue that does not settle: the proposal is far too slow, with hashes `drift` times as dear as before.
+pub(super) fn endless(drift: f64) -> Confirmed {
     let why = "the queue would grow without end".into();
     Confirmed::No(Missed {
         verdict: Verdict::Undecided { why },
         factor: 1.5,
         latency_s: None,
-        drift: 1.0,
+        drift: drift.max(1.0),
     })
 }
 

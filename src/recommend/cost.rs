@@ -5,31 +5,19 @@
 //! step from cache to memory, above all) is carried over from the measured neighbours, so that a measured setting predicts itself.
 
 use super::confirm::lone_wall;
-use crate::measure::{Load, Measure, MeasureError, Measurement};
+use crate::measure::Measurement;
 use crate::setting::{Algorithm, Setting};
 use crate::verdict::Cost;
 
-/// The cost of a setting, with the two measurements that it comes from: under `crowded`, which keeps every CPU busy, and of `lone`
-/// hashes alone.
-///
-/// # Errors
-/// Those of the measurements.
-pub fn measure_cost(
-    world: &mut dyn Measure,
-    setting: &Setting,
-    crowded: &Load,
-    lone: u32,
-) -> Result<(Cost, Measurement, Measurement), MeasureError> {
-    let loaded = world.measure(setting, crowded)?;
-    let alone = world.measure(setting, &Load::Single { hashes: lone })?;
+/// The cost of a setting from a measurement with every CPU busy and one of lone hashes.
+pub fn cost_of(loaded: &Measurement, alone: &Measurement) -> Cost {
     let (loaded_s, alone_s) = (loaded.cpu_per_hash(), alone.cpu_per_hash());
-    let cost = Cost {
+    Cost {
         // A lone hash that costs more than a crowded one is noise: the dearer counts.
         loaded_s: loaded_s.max(alone_s),
         alone_ratio: (alone_s / loaded_s).min(1.0),
-        lanes: (alone_s / lone_wall(&alone)).clamp(1.0, f64::from(setting.lanes())),
-    };
-    Ok((cost, loaded, alone))
+        lanes: (alone_s / lone_wall(alone)).clamp(1.0, f64::from(alone.setting.lanes())),
+    }
 }
 
 /// One measured setting.

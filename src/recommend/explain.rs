@@ -5,7 +5,7 @@ use super::price::{self, Way};
 use super::search::{Aim, propose};
 use super::session::Session;
 use super::{Recommendation, Request};
-use crate::setting::{Algorithm, Setting};
+use crate::setting::Setting;
 use crate::units::{CeilMib, Millis, Rate, Short};
 
 /// The account behind a recommendation.
@@ -34,18 +34,18 @@ pub struct WhatIf {
     pub change: String,
     /// The strongest setting predicted to fit; `None` when none at or above the floor does.
     pub setting: Option<Setting>,
-    /// How many times as strong it is as the recommendation, by rank; 1 is as strong.
-    pub strength: f64,
+    /// How many times as strong it is as the recommendation, by rank; 1 is as strong. `None` where
+    /// there is none, or it is of another family: ranks of two families cannot be compared.
+    pub strength: Option<f64>,
 }
 
 impl Session<'_> {
     /// Explains a recommendation, from what was measured on the way to it.
     pub(super) fn explanation(&mut self, pick: &Recommendation) -> Explanation {
         let next = pick.next.as_ref().and_then(|(setting, _)| self.next_step(setting));
-        let rank = self.request.attacker.rank(&pick.setting);
         let what_if = changes(self.request)
             .into_iter()
-            .map(|(change, request)| self.what_if(change, &request, pick.setting.algorithm(), rank))
+            .map(|(change, request)| self.what_if(change, &request, &pick.setting))
             .collect();
         Explanation { next, what_if }
     }
@@ -58,21 +58,22 @@ impl Session<'_> {
         })
     }
 
-    fn what_if(&mut self, change: String, request: &Request, algorithm: Algorithm, rank: f64) -> WhatIf {
+    fn what_if(&mut self, change: String, request: &Request, pick: &Setting) -> WhatIf {
         let mut planner = Planner::new(request.budget, request.usable_cpus, request.cpus);
         let space = self.space();
-        let found = propose(
-            algorithm,
-            &space,
-            &request.attacker,
-            &self.model,
-            &mut planner,
-            &Aim::default(),
-        );
+        let mut families = request.algorithms.clone();
+        families.sort_unstable();
+        // As the answer itself is looked for: the first family with one that keeps the reserve, or the budget at least.
+        let found = families.into_iter().find_map(|algorithm| {
+            let mut proposed = |aim| propose(algorithm, &space, &request.attacker, &self.model, &mut planner, &aim);
+            proposed(Aim::default()).or_else(|| proposed(Aim::whole()))
+        });
+        let rank = request.attacker.rank(pick);
+        let comparable = found.filter(|p| p.setting.algorithm() == pick.algorithm());
         WhatIf {
             change,
             setting: found.map(|p| p.setting),
-            strength: found.map_or(0.0, |p| rank / p.rank),
+            strength: comparable.map(|p| rank / p.rank),
         }
     }
 }

@@ -16,7 +16,7 @@ mod simulated;
 mod step_up;
 
 pub use confirm::{Basis, Evidence};
-pub use cost::{CostModel, measure_cost};
+pub use cost::{CostModel, cost_of};
 pub use explain::{Explanation, NextStep, WhatIf};
 pub use plan::{AIM, Assessment, Planner};
 pub use price::{Change, Way, together};

@@ -4,7 +4,7 @@ use super::confirm::{ARRIVALS, Basis, Confirmed, Evidence, Offer, endless, lone_
 use super::search::Proposal;
 use super::session::Session;
 use crate::caveat::Caveat;
-use crate::measure::{Load, MeasureError, Measurement, PeakMemory, demands, measure_undisturbed};
+use crate::measure::{Load, MeasureError, Measurement, PeakMemory, demands};
 use crate::queue::{self, Interval};
 use crate::units::Millis;
 use crate::verdict::Cost;
@@ -69,8 +69,7 @@ impl Session<'_> {
     fn run_at(&mut self, peak: &Peak, load: &Load) -> Result<Measurement, MeasureError> {
         let (setting, rate) = (&peak.proposal.setting, peak.offer.rate);
         self.stage(&format!("{setting} at {rate}/s"), peak.offer.arrivals as f64 / rate);
-        let (cpus, until_s) = (self.request.usable_cpus, self.request.time_limit_s);
-        measure_undisturbed(self.world, self.observer, cpus, until_s, setting, load)
+        self.undisturbed(setting, load)
     }
 
     /// What one run tells: the interval of the long-run quantile, beside the ceiling.
@@ -88,16 +87,17 @@ impl Session<'_> {
             rate: offer.rate,
         };
         let latency = queue::interval(&station, &seen, budget.quantile, self.request.seed, queue::RESAMPLES);
-        let Some(latency) = latency else {
-            return endless();
-        };
-        self.keep_caveats(&run.caveats);
+        self.doubt(&proposal.setting, &run.caveats);
         self.compare(run);
         // The dearer of the two measurements counts: the closed loop's, as it was measured, and this one's.
         let before = self.model.as_measured(&proposal.setting).unwrap_or(proposal.cost);
         let cost = Cost {
             loaded_s: before.loaded_s.max(run.cpu_per_hash()),
             ..before
+        };
+        let drift = cost.loaded_s / before.loaded_s;
+        let Some(latency) = latency else {
+            return endless(drift);
         };
         let ceiling = self.planner.ceiling(&cost, proposal.workers);
         let evidence = Evidence {
@@ -114,9 +114,9 @@ impl Session<'_> {
         };
         let predicted = self.planner.latency(&cost, proposal.workers, offer.rate);
         let doubts = interval_doubts(&evidence.latency, evidence.arrivals);
-        let judged = self.judge(evidence, predicted, cost.loaded_s / before.loaded_s);
+        let judged = self.judge(evidence, predicted, drift);
         if matches!(judged, Confirmed::Yes(_)) {
-            self.keep_caveats(&doubts);
+            self.doubt(&proposal.setting, &doubts);
         }
         judged
     }

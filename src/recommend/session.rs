@@ -1,11 +1,11 @@
 //! The run from calibration to recommendation.
 
-use super::cost::{CostModel, calibration, measure_cost};
+use super::cost::{CostModel, calibration, cost_of};
 use super::plan::Planner;
 use super::search;
 use super::{Answer, Effort, Explanation, Outcome, Request};
 use crate::caveat::Caveat;
-use crate::measure::{CpuPerHash, Load, Measure, MeasureError, Measurement, Observer, noisy};
+use crate::measure::{CpuPerHash, Load, Measure, MeasureError, Measurement, Observer, measure_undisturbed, noisy};
 use crate::setting::{Algorithm, Setting};
 
 /// How well to measure a cost.
@@ -31,7 +31,8 @@ pub(super) struct Session<'a> {
     pub(super) close: Vec<Measurement>,
     /// The CPU time of a hash in each measurement so far.
     seen: Vec<(Setting, Load, CpuPerHash)>,
-    caveats: Vec<Caveat>,
+    /// Doubts, each with the setting whose measurement it is about; none: the whole run.
+    caveats: Vec<(Option<Setting>, Caveat)>,
     timings: Vec<(String, f64)>,
     stage_began_s: f64,
 }
@@ -67,11 +68,12 @@ pub fn recommend(
     let candidates = session.candidates(&tuned);
     let answer = session.with_runner_up(answer, &candidates);
     session.end_stage();
+    let caveats = session.told(&answer);
     Ok(Outcome {
         answer,
         explanation,
         candidates,
-        caveats: session.caveats,
+        caveats,
         timings: session.timings,
     })
 }
@@ -97,12 +99,40 @@ impl Session<'_> {
         self.stage_began_s = now;
     }
 
-    /// Keeps one doubt of a kind: the latest, which belongs to the measurement that counts most.
+    /// Keeps doubts about the whole run, one of a kind.
     pub(super) fn keep_caveats(&mut self, caveats: &[Caveat]) {
+        self.keep(None, caveats);
+    }
+
+    /// Keeps doubts about measurements of one setting, one of a kind: the latest, which belongs to the measurement that counts most.
+    pub(super) fn doubt(&mut self, setting: &Setting, caveats: &[Caveat]) {
+        self.keep(Some(*setting), caveats);
+    }
+
+    fn keep(&mut self, about: Option<Setting>, caveats: &[Caveat]) {
         for caveat in caveats {
-            self.caveats.retain(|c| c.code() != caveat.code());
-            self.caveats.push(caveat.clone());
+            self.caveats
+                .retain(|(of, known)| (*of, known.code()) != (about, caveat.code()));
+            self.caveats.push((about, caveat.clone()));
         }
+    }
+
+    /// The doubts about an answer: those of the run, of the pick and of the setting in use. Without a pick, all of them, one of a kind.
+    fn told(&self, answer: &Answer) -> Vec<Caveat> {
+        let counts = |about: &Option<Setting>| match (answer, about) {
+            (Answer::Fits(pick), Some(setting)) => *setting == pick.setting || Some(*setting) == self.request.current,
+            _ => true,
+        };
+        let mut told: Vec<Caveat> = Vec::new();
+        for (about, caveat) in self.caveats.iter().filter(|(about, _)| counts(about)) {
+            if !matches!(answer, Answer::Fits(_)) && about.is_some() {
+                told.retain(|known| known.code() != caveat.code());
+            }
+            if !told.contains(caveat) {
+                told.push(caveat.clone());
+            }
+        }
+        told
     }
 
     /// Doubts a measurement that disagrees with an earlier one of the same setting, and remembers it.
@@ -116,7 +146,7 @@ impl Session<'_> {
             .filter_map(|(s, _, before)| before.disagreement(&now, s))
             .collect();
         doubts.extend(self.dearer_at_the_peak(run));
-        self.keep_caveats(&doubts);
+        self.doubt(&run.setting, &doubts);
         self.seen.push((run.setting, run.load.clone(), now));
     }
 
@@ -225,6 +255,12 @@ impl Session<'_> {
         }
     }
 
+    /// A measurement that is taken once more where others disturbed it and time allows.
+    pub(super) fn undisturbed(&mut self, setting: &Setting, load: &Load) -> Result<Measurement, MeasureError> {
+        let (cpus, until_s) = (self.request.usable_cpus, self.request.time_limit_s);
+        measure_undisturbed(self.world, self.observer, cpus, until_s, setting, load)
+    }
+
     /// CPU cost with every CPU busy, and alone. Adds it to the model; gives the lone measurement and the CPU times under load.
     pub(super) fn measure_cost(&mut self, setting: &Setting, depth: Depth) -> Result<Measurement, MeasureError> {
         let busy = self.request.busy_clients();
@@ -244,9 +280,18 @@ impl Session<'_> {
             hashes: rounds * clients,
             seconds,
         };
-        let (cost, loaded, alone) = measure_cost(self.world, setting, &closed, lone)?;
+        let loaded = match depth {
+            Depth::Rough => self.world.measure(setting, &closed)?,
+            Depth::Close => self.undisturbed(setting, &closed)?,
+        };
+        let alone = self.world.measure(setting, &Load::Single { hashes: lone })?;
+        if let Depth::Close = depth {
+            self.doubt(setting, &loaded.caveats);
+            self.doubt(setting, &alone.caveats);
+        }
         self.compare(&loaded);
         self.compare(&alone);
+        let cost = cost_of(&loaded, &alone);
         self.model.add(*setting, cost);
         Ok(alone)
     }

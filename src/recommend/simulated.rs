@@ -45,14 +45,12 @@ impl Session<'_> {
                 rounds: BURSTS,
             },
         )?;
-        self.keep_caveats(&singles.caveats);
-        self.keep_caveats(&pairs.caveats);
+        self.doubt(&proposal.setting, &singles.caveats);
+        self.doubt(&proposal.setting, &pairs.caveats);
         self.compare(&singles);
         let peak = budget.peak;
-        self.keep_caveats(&[Caveat::SimulatedPeak {
-            peak,
-            hashes: singles.samples.len(),
-        }]);
+        let hashes = singles.samples.len();
+        self.doubt(&proposal.setting, &[Caveat::SimulatedPeak { peak, hashes }]);
         let loaded_s = pairs.cpu_per_hash().max(singles.cpu_per_hash());
         let cost = Cost {
             loaded_s,
@@ -62,7 +60,7 @@ impl Session<'_> {
         let station = self.planner.station(&cost, proposal.workers);
         let pool = demands(&singles, loaded_s);
         let Some(latency) = simulated(&station, peak.per_s(), &pool, budget.quantile) else {
-            return Ok(endless());
+            return Ok(endless(1.0));
         };
         let evidence = Evidence {
             basis: Basis::Simulated,

@@ -30,8 +30,8 @@ pub(super) fn explanation(pick: &Recommendation, why: &Explanation) -> Vec<Strin
     for row in &why.what_if {
         let memory = row.setting.map_or_else(|| "-".to_owned(), |s| memory(&s));
         let strength = row
-            .setting
-            .map_or_else(|| "-".to_owned(), |_| format!("x {}", Short(row.strength)));
+            .strength
+            .map_or_else(|| "-".to_owned(), |s| format!("x {}", Short(s)));
         table.add_row([row.change.clone(), strongest(row), memory, strength]);
     }
     lines.push(format!(
@@ -198,8 +198,8 @@ mod tests {
         let why = Explanation {
             next: next("argon2id:m=65536,t=1,p=1", Some(vec![vec![cpus], vec![latency]])),
             what_if: vec![
-                row("--mem 48282MiB", Some("argon2id:m=65536,t=1,p=1"), 1.64),
-                row("1 CPU", None, 0.0),
+                row("--mem 48282MiB", Some("argon2id:m=65536,t=1,p=1"), Some(1.64)),
+                row("1 CPU", None, None),
             ],
         };
         insta::assert_snapshot!(
