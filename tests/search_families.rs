@@ -7,14 +7,12 @@ use hashtune::budget::Budget;
 use hashtune::measure::Silent;
 use hashtune::queue::{self, Cpus};
 use hashtune::recommend::grid;
-use hashtune::recommend::{AIM, Answer, Bounds, Outcome, Recommendation, Request, recommend};
+use hashtune::recommend::{AIM, Answer, Bounds, DRIFT, Outcome, Recommendation, Request, recommend};
 use hashtune::setting::{Algorithm, Setting};
 use hashtune::strength::{TIE_BAND, at_or_above_floor};
 use hashtune::units::{Millis, Rate};
 use proptest::prelude::*;
 
-/// How much a hash may get dearer before a proposal must still keep the whole budget; see `recommend::plan::DRIFT`.
-const DRIFT: f64 = 1.08;
 
 fn cpus(affinity: u32) -> Cpus {
     Cpus { affinity, quota: None }

@@ -14,7 +14,7 @@ use hashtune::stats::quantile;
 
 use crate::common::{QUANTILE, cpus, loaded_cost, measure, native, saturated, setting, spread, station};
 
-const ROUNDS: u64 = 10;
+const ROUNDS: u64 = 4;
 const SECONDS: f64 = 10.0;
 const LOADS: [f64; 3] = [0.3, 0.6, 0.8];
 

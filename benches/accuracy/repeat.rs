@@ -11,6 +11,8 @@ use crate::common::{loaded_cost, setting, spread};
 use crate::job::{self, Pick};
 
 const TIMES: usize = 10;
+/// Quick runs, for their time alone.
+const QUICK: usize = 5;
 
 pub fn run() -> Result<(), Box<dyn Error>> {
     let yardstick = setting("argon2id:m=19456,t=2,p=1");
@@ -40,6 +42,17 @@ pub fn run() -> Result<(), Box<dyn Error>> {
         picks.extend(answer.pick);
     }
     report(&picks, &speeds);
+    quick()
+}
+
+fn quick() -> Result<(), Box<dyn Error>> {
+    println!("  {QUICK} times with --quick:");
+    let args = format!("{} --quick", job::BUDGETS);
+    for _ in 0..QUICK {
+        let answer = job::recommend(&args)?;
+        let said = answer.pick.map_or(answer.remarks, |p| p.setting.to_string());
+        println!("  {:3.0} s   {said}", answer.seconds);
+    }
     Ok(())
 }
 

@@ -4,11 +4,12 @@ use std::error::Error;
 
 use hashtune::setting::Setting;
 
+use crate::common::spread;
 use crate::job::{self, Answer};
 
 const PEAKS: [&str; 4] = ["1/s", "5/s", "20/s", "100/s"];
 const MEMORY: [&str; 4] = ["64MiB", "256MiB", "1GiB", "4GiB"];
-const LATENCY_MS: [u32; 4] = [50, 100, 250, 1000];
+const LATENCY_MS: [u32; 3] = [50, 250, 1000];
 
 pub fn run() -> Result<(), Box<dyn Error>> {
     println!("\nhashtune --quick --budget-ms B --peak P --mem M\n");
@@ -17,7 +18,7 @@ pub fn run() -> Result<(), Box<dyn Error>> {
         LATENCY_MS.map(|ms| format!("{ms} ms")).join(" | ")
     );
     println!("|---|---|{}", "---|".repeat(LATENCY_MS.len()));
-    let mut notes = Vec::new();
+    let (mut notes, mut seconds) = (Vec::new(), Vec::new());
     for peak in PEAKS {
         for memory in MEMORY {
             let mut cells = Vec::new();
@@ -25,6 +26,7 @@ pub fn run() -> Result<(), Box<dyn Error>> {
                 let args = format!("--quick --budget-ms {ms} --peak {peak} --mem {memory}");
                 let answer = job::recommend(&args)?;
                 cells.push(cell(&answer));
+                seconds.push(answer.seconds);
                 if answer.pick.is_none() {
                     notes.push(format!("{peak}, {memory}, {ms} ms: {}", answer.remarks));
                 }
@@ -33,6 +35,7 @@ pub fn run() -> Result<(), Box<dyn Error>> {
         }
     }
     println!("\n{}", notes.join("\n"));
+    println!("seconds of a run: {}", spread(&seconds));
     Ok(())
 }
 

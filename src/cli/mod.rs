@@ -199,7 +199,7 @@ struct Job {
     #[arg(long, value_name = "PAGES", help_heading = "Your service")]
     pages: Option<String>,
 
-    /// Finish in 10 to 20 seconds, with half the arrivals and a wider interval
+    /// Finish in about 10 seconds on an idle host, with half the arrivals and a wider interval
     #[arg(long, conflicts_with = "time_limit", help_heading = "The run")]
     quick: bool,
 

@@ -116,6 +116,12 @@ impl Session<'_> {
                 }
                 Confirmed::Unknown { why, hint } => {
                     tried.push(open(&proposal, &why));
+                    // Without the misses there would have been time.
+                    let hint = if aim.has_missed() {
+                        "repeat on an idle host, or raise --time-limit".into()
+                    } else {
+                        hint
+                    };
                     return Ok(Some(Answer::Undecided { why, hint }));
                 }
                 Confirmed::No(missed) => {

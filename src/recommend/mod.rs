@@ -18,7 +18,7 @@ mod step_up;
 pub use confirm::{Basis, Evidence};
 pub use cost::{CostModel, cost_of};
 pub use explain::{Explanation, NextStep, WhatIf};
-pub use plan::{AIM, Assessment, Planner};
+pub use plan::{AIM, Assessment, DRIFT, Planner};
 pub use price::{Change, Way, together};
 pub use remedy::Remedy;
 pub use search::{Aim, Bounds, Proposal, Space, propose};

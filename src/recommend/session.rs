@@ -17,8 +17,13 @@ pub(super) enum Depth {
     Close,
 }
 
-/// Settings of a family that a quick run calibrates with.
-const QUICK_POINTS: usize = 3;
+/// Settings that a quick run calibrates with: Argon2id's cost has three terms, the others' one.
+const fn quick_points(algorithm: Algorithm) -> usize {
+    match algorithm {
+        Algorithm::Argon2id => 3,
+        _ => 1,
+    }
+}
 
 /// One run: what was asked, what was learned.
 pub(super) struct Session<'a> {
@@ -170,7 +175,7 @@ impl Session<'_> {
             self.stage(&format!("calibrating {algorithm}"), 4.0);
             let mut wanted = calibration(algorithm);
             if self.request.effort == Effort::Quick {
-                wanted.truncate(QUICK_POINTS);
+                wanted.truncate(quick_points(algorithm));
             }
             wanted.extend(self.lane_calibration(algorithm));
             if self.request.effort == Effort::Full {
