@@ -13,7 +13,6 @@ use hashtune::strength::{TIE_BAND, at_or_above_floor};
 use hashtune::units::{Millis, Rate};
 use proptest::prelude::*;
 
-
 fn cpus(affinity: u32) -> Cpus {
     Cpus { affinity, quota: None }
 }

@@ -26,10 +26,6 @@ pub struct Pick {
     pub cpu_ms: f64,
     /// Measured quantile and the upper end of its interval.
     pub latency_ms: (f64, f64),
-    /// Times as strong as the family's minimum.
-    pub floor_ratio: f64,
-    /// `measured` or `simulated`.
-    pub basis: String,
 }
 
 /// Runs `hashtune` with these arguments.
@@ -82,7 +78,5 @@ fn pick(report: &Value) -> Result<Pick, Box<dyn Error>> {
         setting: setting.parse()?,
         cpu_ms: number("/measured/cpu_ms")?,
         latency_ms: (number("/measured/latency_ms")?, number("/measured/latency_ms_high")?),
-        floor_ratio: number("/strength/floor_ratio")?,
-        basis: text("/measured/basis")?,
     })
 }

@@ -10,21 +10,19 @@ mod job;
 mod optimality;
 mod queueing;
 mod repeat;
-mod table;
 
 use std::error::Error;
 
 type Part = fn() -> Result<(), Box<dyn Error>>;
 
-/// What is shown, in the order of `docs/accuracy.md`; the table is in `docs/recommendations.md`.
-const PARTS: [(&str, Part); 7] = [
+/// What is shown, in the order of `docs/accuracy.md`.
+const PARTS: [(&str, Part); 6] = [
     ("saturation", harness::saturation),
     ("spin", harness::spin),
     ("queueing", queueing::run),
     ("interval", interval::run),
     ("repeat", repeat::run),
     ("optimality", optimality::run),
-    ("table", table::run),
 ];
 
 fn main() -> Result<(), Box<dyn Error>> {

@@ -22,6 +22,8 @@ pub struct World {
     pub fill: f64,
     /// CPU seconds a KiB of fresh pages, from 32 MiB on.
     pub fault: f64,
+    /// CPU seconds of bcrypt at cost 0.
+    pub bcrypt: f64,
     /// CPU of a lone hash over that of a crowded one.
     pub alone: f64,
     pub app: f64,
@@ -40,6 +42,7 @@ impl World {
             cpus,
             fill: 0.35e-6,
             fault: 0.2e-6,
+            bcrypt: 45e-6,
             alone: 0.85,
             app: app.as_s(),
             drift: Vec::new(),
@@ -58,7 +61,7 @@ impl World {
                 };
                 f64::from(a.memory_kib()) * (self.fill * f64::from(a.time_cost()) + fault)
             }
-            Setting::Bcrypt(b) => 45e-6 * f64::from(b.cost()).exp2(),
+            Setting::Bcrypt(b) => self.bcrypt * f64::from(b.cost()).exp2(),
             Setting::Scrypt(s) => 2.5e-9 * 128.0 * s.n() as f64 * f64::from(s.r() * s.p()),
             Setting::Pbkdf2(p) => 0.25e-6 * f64::from(p.iterations()),
         }
