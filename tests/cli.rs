@@ -302,19 +302,13 @@ fn nothing_fits_is_exit_1_with_nothing_on_stdout_and_named_remedies() {
     );
 }
 
+/// A job that nothing can fit: it measures little, and says all its doubts.
+const IMPOSSIBLE: [&str; 6] = ["--peak", "100000/s", "--budget-ms", "1", "--algorithm", "bcrypt"];
+
 #[test]
 fn more_memory_than_the_host_has_is_said() {
     let mut command = Command::new(env!("CARGO_BIN_EXE_hashtune"));
-    command.args([
-        "--peak",
-        "100000/s",
-        "--budget-ms",
-        "1",
-        "--mem",
-        "1000TiB",
-        "--algorithm",
-        "bcrypt",
-    ]);
+    command.args(IMPOSSIBLE).args(["--mem", "1000TiB"]);
     let said = |command: &mut Command| String::from_utf8(command.output().unwrap().stderr).unwrap();
     assert!(said(&mut command).contains("(memory-above-host)"));
     assert!(said(command.arg("--force-mem")).contains("(memory-forced)"));
@@ -323,16 +317,7 @@ fn more_memory_than_the_host_has_is_said() {
 #[test]
 fn capped_cpus_are_said() {
     let mut command = Command::new(env!("CARGO_BIN_EXE_hashtune"));
-    command.args([
-        "--peak",
-        "100000/s",
-        "--budget-ms",
-        "1",
-        "--mem",
-        "64MiB",
-        "--algorithm",
-        "bcrypt",
-    ]);
+    command.args(IMPOSSIBLE).args(["--mem", "64MiB"]);
     let run = command.args(["--cpus", "1", "--nice"]).output().unwrap();
     let stderr = String::from_utf8(run.stderr).unwrap();
     assert_eq!(run.status.code(), Some(1), "{stderr}");

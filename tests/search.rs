@@ -2,7 +2,7 @@
 
 mod common;
 
-use common::{World, budget, propose_exactly, request, two_cpus};
+use common::{World, budget, looser, propose_exactly, request, two_cpus};
 use hashtune::budget::Budget;
 use hashtune::caveat::Caveat;
 use hashtune::measure::{Load, Silent};
@@ -10,7 +10,7 @@ use hashtune::queue::{self, Cpus, Quota};
 use hashtune::recommend::{Answer, Basis, Change, Outcome, Recommendation, Request, recommend};
 use hashtune::setting::{Algorithm, Setting};
 use hashtune::strength::{TIE_BAND, at_or_above_floor};
-use hashtune::units::{Bytes, Millis, Rate};
+use hashtune::units::{Bytes, Millis};
 use hashtune::verdict::{Limit, Verdict};
 use proptest::prelude::*;
 
@@ -197,24 +197,6 @@ fn budgets() -> impl Strategy<Value = Budget> {
         prop::option::of(1_u32..10),
     )
         .prop_map(|(latency, peak, memory, workers)| budget(latency, peak, memory, workers))
-}
-
-/// How one limit is loosened.
-fn looser(base: Budget, which: usize, factor: f64) -> Budget {
-    match which {
-        0 => Budget {
-            latency: Millis(base.latency.0 * factor),
-            ..base
-        },
-        1 => Budget {
-            memory: base.memory.scaled(factor),
-            ..base
-        },
-        _ => Budget {
-            peak: Rate::new(base.peak.per_s() / factor).unwrap(),
-            ..base
-        },
-    }
 }
 
 /// Rank of what is first proposed, and the strongest rank that is feasible; from costs known without error.

@@ -2,7 +2,7 @@
 
 mod common;
 
-use common::{World, budget, propose_exactly, request};
+use common::{World, budget, looser, propose_exactly, request};
 use hashtune::budget::Budget;
 use hashtune::measure::Silent;
 use hashtune::queue::{self, Cpus};
@@ -10,7 +10,7 @@ use hashtune::recommend::grid;
 use hashtune::recommend::{AIM, Answer, Bounds, DRIFT, Outcome, Recommendation, Request, recommend};
 use hashtune::setting::{Algorithm, Setting};
 use hashtune::strength::{TIE_BAND, at_or_above_floor};
-use hashtune::units::{Millis, Rate};
+use hashtune::units::Millis;
 use proptest::prelude::*;
 
 fn cpus(affinity: u32) -> Cpus {
@@ -97,23 +97,6 @@ fn budgets() -> impl Strategy<Value = Budget> {
         prop::option::of(1_u32..10),
     )
         .prop_map(|(latency, peak, memory, workers)| budget(latency, peak, memory, workers))
-}
-
-fn looser(base: Budget, which: usize, factor: f64) -> Budget {
-    match which {
-        0 => Budget {
-            latency: Millis(base.latency.0 * factor),
-            ..base
-        },
-        1 => Budget {
-            memory: base.memory.scaled(factor),
-            ..base
-        },
-        _ => Budget {
-            peak: Rate::new(base.peak.per_s() / factor).unwrap(),
-            ..base
-        },
-    }
 }
 
 /// The properties below say nothing where nothing fits: often something does, in every family.

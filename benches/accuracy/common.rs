@@ -6,7 +6,7 @@ use std::sync::{Arc, LazyLock};
 use hashtune::engine::{Engine, Native, Pages};
 use hashtune::host::{self, Host};
 use hashtune::measure::{Load, Measure, MeasureError, Measurement, Runner};
-use hashtune::queue::{Cpus, Quota, Station};
+use hashtune::queue::{Cpus, Station};
 use hashtune::setting::Setting;
 use hashtune::stats::quantile;
 
@@ -20,13 +20,8 @@ pub static HOST: LazyLock<Host> = LazyLock::new(|| host::probe(Path::new("/")));
 
 /// The CPUs as the simulation sees them.
 pub fn cpus() -> Cpus {
-    let quota = HOST.quota.as_ref().map(|q| Quota {
-        cpus: q.cpus,
-        period_s: q.period_us as f64 / 1e6,
-    });
     let online = std::thread::available_parallelism().map_or(1, usize::from) as u32;
-    let affinity = HOST.affinity_cpus.unwrap_or(online).max(1);
-    Cpus { affinity, quota }
+    HOST.cpus(online).1
 }
 
 /// One-lane hashes that keep every usable CPU busy.

@@ -88,9 +88,7 @@ impl<'a> Session<'a> {
     }
 
     fn doubt_setting(&mut self, subject: &Subject) {
-        for doubt in subject.setting.doubts(self.request.usable_cpus) {
-            let what = subject.name.clone();
-            let caveat = Caveat::OddSetting { what, doubt };
+        for caveat in subject.setting.caveats(&subject.name, self.request.usable_cpus) {
             self.caveats
                 .push(Doubt::about(&caveat, &subject.name, Doubt::EVERY_LOAD, None));
         }

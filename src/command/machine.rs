@@ -9,7 +9,7 @@ use hashtune::engine::Native;
 use hashtune::engine::worker::Program;
 use hashtune::host::{CpuCounters, Host};
 use hashtune::measure::{CounterReading, Runner};
-use hashtune::queue::{Cpus, Quota};
+use hashtune::queue::Cpus;
 use hashtune::units::{BadValue, Bytes, Millis, Seconds};
 use rustix::process;
 use rustix::thread::{self, CpuSet};
@@ -62,13 +62,7 @@ pub fn own_memory_limit(host: &Host, memory: Bytes) -> Option<Caveat> {
 /// Usable CPUs, a fraction, and the same as the simulation sees them. Without `/proc` the operating system is asked.
 pub fn cpus(host: &Host) -> (f64, Cpus) {
     let online = std::thread::available_parallelism().map_or(1, |n| u32::try_from(n.get()).unwrap_or(u32::MAX));
-    let affinity = host.affinity_cpus.unwrap_or(online).max(1);
-    let quota = host.quota.as_ref().map(|q| Quota {
-        cpus: q.cpus,
-        period_s: q.period_us as f64 / 1e6,
-    });
-    let cpus = Cpus { affinity, quota };
-    (host.usable_cpus.unwrap_or_else(|| cpus.usable()), cpus)
+    host.cpus(online)
 }
 
 /// The memory budget where none was given: the limit, else half of what is available; and which.

@@ -2,7 +2,7 @@
 
 use hashtune::caveat::{Caveat, SettingDoubt};
 use hashtune::preset::{self, Preset};
-use hashtune::setting::{Argon2id, Setting, lanes_above};
+use hashtune::setting::{Argon2id, lanes_above};
 
 use crate::cli::Plan;
 
@@ -16,7 +16,7 @@ pub fn asked(plan: &Plan, presets: &[Preset], usable_cpus: f64) -> Vec<Caveat> {
     let mut odd: Vec<Caveat> = current
         .into_iter()
         .chain(own)
-        .flat_map(|(what, setting)| about(&what, &setting, usable_cpus))
+        .flat_map(|(what, setting)| setting.caveats(&what, usable_cpus))
         .collect();
     let lanes = plan.bounds.max_lanes;
     if lanes < Argon2id::MAX_LANES && lanes_above(lanes, usable_cpus) {
@@ -29,17 +29,6 @@ pub fn asked(plan: &Plan, presets: &[Preset], usable_cpus: f64) -> Vec<Caveat> {
         });
     }
     odd
-}
-
-/// What is odd about one setting, called `what`.
-pub fn about(what: &str, setting: &Setting, usable_cpus: f64) -> Vec<Caveat> {
-    let doubts = setting.doubts(usable_cpus).into_iter();
-    doubts
-        .map(|doubt| Caveat::OddSetting {
-            what: what.to_owned(),
-            doubt,
-        })
-        .collect()
 }
 
 #[cfg(test)]

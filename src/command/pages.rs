@@ -15,7 +15,7 @@ use hashtune::setting::Algorithm;
 use hashtune::units::{Bytes, Millis, Share};
 use serde::Serialize;
 
-use super::{machine, odd, tax};
+use super::{machine, tax};
 use crate::cli;
 use crate::failure::Failure;
 use crate::terminal::Terminal;
@@ -128,7 +128,7 @@ fn doubts(subjects: &[Subject], host: &Host) {
     let mut caveats = host.warnings.clone();
     caveats.extend(host.loaded_before(cpus));
     for subject in subjects {
-        caveats.extend(odd::about(&subject.name, &subject.setting, f64::INFINITY));
+        caveats.extend(subject.setting.caveats(&subject.name, f64::INFINITY));
     }
     let doubts: Vec<Doubt> = caveats.iter().map(Doubt::from).collect();
     Terminal::new(false).caveats(&doubts);

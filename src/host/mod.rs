@@ -25,6 +25,7 @@ use std::fmt;
 use std::path::{Path, PathBuf};
 
 use crate::caveat::Caveat;
+use crate::queue::{self, Cpus};
 use crate::units::Bytes;
 
 pub use counters::{CpuCounters, Jiffies, Pressure, Throttle};
@@ -200,6 +201,17 @@ impl Host {
     #[allow(clippy::cast_possible_truncation, clippy::cast_sign_loss)]
     pub fn usable_cpus_whole(&self) -> Option<u32> {
         self.usable_cpus.map(|cpus| (cpus.floor() as u32).max(1))
+    }
+
+    /// Usable CPUs, a fraction, and the same as the simulation sees them; `online` CPUs where the host does not tell.
+    pub fn cpus(&self, online: u32) -> (f64, Cpus) {
+        let affinity = self.affinity_cpus.unwrap_or(online).max(1);
+        let quota = self.quota.as_ref().map(|q| queue::Quota {
+            cpus: q.cpus,
+            period_s: q.period_us as f64 / 1e6,
+        });
+        let cpus = Cpus { affinity, quota };
+        (self.usable_cpus.unwrap_or_else(|| cpus.usable()), cpus)
     }
 
     /// A doubt about a host that was busy before the run began: on average over a minute, more than a tenth of its CPUs, and of the

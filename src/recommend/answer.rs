@@ -1,6 +1,6 @@
 //! From proposals to an answer: refine, confirm, step down.
 
-use super::confirm::{Confirmed, Evidence};
+use super::confirm::{Confirmed, Evidence, Missed};
 use super::plan::AIM;
 use super::search::{Aim, Proposal, Space, propose};
 use super::session::{Depth, Session};
@@ -44,6 +44,16 @@ pub(super) fn open(proposal: &Proposal, why: &str) -> Attempt {
         verdict: Verdict::Undecided { why: why.to_owned() },
         latency_s: None,
         promised: false,
+    }
+}
+
+/// A proposal that missed.
+pub(super) fn miss(proposal: &Proposal, missed: Missed, promised: bool) -> Attempt {
+    Attempt {
+        setting: proposal.setting,
+        verdict: missed.verdict,
+        latency_s: missed.latency_s,
+        promised,
     }
 }
 
@@ -134,14 +144,9 @@ impl Session<'_> {
                     );
                     self.observer
                         .note(&format!("{}: {}", proposal.setting, missed.verdict.reason()));
-                    tried.push(Attempt {
-                        setting: proposal.setting,
-                        verdict: missed.verdict,
-                        latency_s: missed.latency_s,
-                        promised: aim.has_reserve(),
-                    });
                     aim.missed(&proposal, missed.factor);
                     self.model.drift(missed.drift);
+                    tried.push(miss(&proposal, missed, aim.has_reserve()));
                     if out_of_memory {
                         let held = self.planner.held(&proposal.setting, proposal.workers);
                         self.planner.free = Bytes(held.0 - 1);

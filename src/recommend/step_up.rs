@@ -1,7 +1,7 @@
 //! More than what fitted, where the reserve that proposals leave, or a miss, may have given much of the strength away.
 
 use super::Effort;
-use super::answer::{Attempt, Refined, Tried, open};
+use super::answer::{Refined, Tried, miss, open};
 use super::confirm::{Confirmed, Evidence};
 use super::search::{Aim, Proposal, coarse_step};
 use super::session::Session;
@@ -30,12 +30,7 @@ impl Session<'_> {
                 tried.push(self.fitting(&proposal, &more));
                 return Ok((proposal, more));
             }
-            Ok(Some((proposal, Confirmed::No(missed)))) => tried.push(Attempt {
-                setting: proposal.setting,
-                verdict: missed.verdict,
-                latency_s: missed.latency_s,
-                promised: false,
-            }),
+            Ok(Some((proposal, Confirmed::No(missed)))) => tried.push(miss(&proposal, missed, false)),
             Ok(Some((proposal, Confirmed::Unknown { why, .. }))) => tried.push(open(&proposal, &why)),
             Ok(None) | Err(MeasureError::Time | MeasureError::Memory { .. }) => {}
             Err(error) => return Err(error),

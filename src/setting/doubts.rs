@@ -1,7 +1,7 @@
 //! What is odd about a setting: the one place that every command asks where a setting comes in.
 
 use super::{Argon2id, Setting};
-use crate::caveat::SettingDoubt;
+use crate::caveat::{Caveat, SettingDoubt};
 
 /// m from which on bytes were more likely meant: 4 GiB, which is 4 MiB when read as bytes.
 const SUSPICIOUS_KIB: u32 = 4 << 20;
@@ -31,6 +31,17 @@ impl Setting {
         .into_iter()
         .filter_map(|(holds, doubt)| holds.then_some(doubt))
         .collect()
+    }
+
+    /// The same as caveats about a setting that is called `what`.
+    pub fn caveats(&self, what: &str, usable_cpus: f64) -> Vec<Caveat> {
+        let doubts = self.doubts(usable_cpus).into_iter();
+        doubts
+            .map(|doubt| Caveat::OddSetting {
+                what: what.to_owned(),
+                doubt,
+            })
+            .collect()
     }
 }
 

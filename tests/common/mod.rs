@@ -194,6 +194,24 @@ pub fn two_cpus() -> Cpus {
     }
 }
 
+/// How one limit is loosened.
+pub fn looser(base: Budget, which: usize, factor: f64) -> Budget {
+    match which {
+        0 => Budget {
+            latency: Millis(base.latency.0 * factor),
+            ..base
+        },
+        1 => Budget {
+            memory: base.memory.scaled(factor),
+            ..base
+        },
+        _ => Budget {
+            peak: Rate::new(base.peak.per_s() / factor).unwrap(),
+            ..base
+        },
+    }
+}
+
 /// A budget without application or idle memory, at p95.
 pub fn budget(latency_ms: f64, peak: f64, memory_mib: u64, workers: Option<u32>) -> Budget {
     Budget {
