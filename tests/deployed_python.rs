@@ -13,6 +13,8 @@ use hashtune::engine::{Native, Pages, libc};
 use hashtune::setting::{Argon2id, Setting};
 use hashtune::units::{Bytes, Share};
 
+/// The versions that `docs/pages.md` is about: another build of libargon2 may get its memory in another way.
+const PACKAGES: [&str; 2] = ["argon2-cffi==25.1.0", "argon2-cffi-bindings==26.2.0"];
 const ALWAYS_FRESH: &str = "GLIBC_TUNABLES=glibc.malloc.mmap_threshold=131072";
 
 fn script(name: &str) -> PathBuf {
@@ -33,7 +35,11 @@ fn make_venv() -> Result<PathBuf, String> {
     let works = || output(Command::new(&python).args(["-c", "import argon2"]));
     if works().is_err() {
         output(Command::new("python3").args(["-m", "venv", "--clear"]).arg(&dir))?;
-        output(Command::new(&python).args(["-m", "pip", "install", "--quiet", "argon2-cffi"]))?;
+        output(
+            Command::new(&python)
+                .args(["-m", "pip", "install", "--quiet"])
+                .args(PACKAGES),
+        )?;
         works()?;
     }
     Ok(python)

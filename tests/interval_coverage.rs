@@ -10,6 +10,8 @@ use rayon::prelude::*;
 const Q: f64 = 0.95;
 const RUNS: u64 = 200;
 const ARRIVALS: usize = 200;
+/// With `--quick`.
+const QUICK_ARRIVALS: usize = 100;
 /// Mean loaded CPU seconds of a hash.
 const DEMAND: f64 = 0.1;
 
@@ -46,6 +48,7 @@ struct Case {
     model: Station,
     load: f64,
     noise: Noise,
+    arrivals: usize,
 }
 
 struct Outcome {
@@ -88,14 +91,14 @@ fn truth(case: &Case, rate: f64) -> f64 {
 fn one_run(case: &Case, rate: f64, seed: u64, resamples: usize) -> (Interval, f64) {
     let mut rng = generator(seed);
     let predicted = DEMAND * (0.95 + 0.1 * uniform(&mut rng));
-    let schedule = choose_schedule(&case.model, rate, ARRIVALS, &[predicted], Q, seed).unwrap();
+    let schedule = choose_schedule(&case.model, rate, case.arrivals, &[predicted], Q, seed).unwrap();
     // The quota's phase is not known beforehand.
     let phase = uniform(&mut rng) * case.truth.cpus.quota.map_or(0.0, |quota| quota.period_s);
     let arrivals: Vec<f64> = schedule.arrivals.iter().map(|t| t + phase).collect();
     let served = simulate(
         &case.truth,
         &arrivals,
-        &service_times(ARRIVALS, case.noise, derive(seed, 1)),
+        &service_times(case.arrivals, case.noise, derive(seed, 1)),
     );
     let seen = latencies(&arrivals, &served);
     let cpu: Vec<f64> = served.iter().map(|s| s.hash_cpu).collect();
@@ -138,6 +141,7 @@ fn case(name: &'static str, truth: Station, load: f64, noise: Noise) -> Case {
         model: truth,
         load,
         noise,
+        arrivals: ARRIVALS,
     }
 }
 
@@ -147,6 +151,25 @@ fn the_interval_holds_the_long_run_quantile_in_nine_of_ten_runs() {
         let outcome = experiment(&case("", station(workers), load, noise), 49);
         assert!(outcome.covered >= 0.9, "{workers} at {load}: {}", outcome.covered);
         assert!(outcome.half_width < 0.25, "{workers} at {load}: {}", outcome.half_width);
+    }
+}
+
+#[test]
+fn with_half_the_arrivals_it_is_wider_and_still_holds_it() {
+    for (load, noise) in [(0.3, NOISES[1]), (0.6, NOISES[1]), (0.8, NOISES[2])] {
+        let full = case("", station(2), load, noise);
+        let quick = Case {
+            arrivals: QUICK_ARRIVALS,
+            ..case("", station(2), load, noise)
+        };
+        let (full, quick) = (experiment(&full, 49), experiment(&quick, 49));
+        assert!(quick.covered >= 0.9, "{load}: {}", quick.covered);
+        assert!(
+            quick.half_width > full.half_width,
+            "{load}: {} {}",
+            quick.half_width,
+            full.half_width
+        );
     }
 }
 
@@ -169,6 +192,12 @@ fn all_cases() -> Vec<Case> {
     for load in [0.3, 0.6, 0.8] {
         for noise in NOISES {
             cases.extend([2, 3, 4].map(|workers| case("", station(workers), load, noise)));
+        }
+        for noise in [NOISES[0], NOISES[1], NOISES[2]] {
+            cases.push(Case {
+                arrivals: QUICK_ARRIVALS,
+                ..case("100 arrivals (`--quick`)", station(2), load, noise)
+            });
         }
         let noise = NOISES[2];
         cases.push(case("", station(1), load, noise));

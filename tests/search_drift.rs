@@ -8,7 +8,7 @@ use hashtune::arrivals::poisson;
 use hashtune::caveat::Caveat;
 use hashtune::measure::{Load, Measure, MeasureError, Measurement, PeakMemory, Silent};
 use hashtune::queue;
-use hashtune::recommend::{Answer, Recommendation, recommend};
+use hashtune::recommend::{Answer, Effort, Recommendation, recommend};
 use hashtune::setting::{Algorithm, Setting};
 use hashtune::stats::median;
 use hashtune::strength::Attacker;
@@ -68,6 +68,31 @@ fn answers_in_a_row_are_near_each_other() {
             .count()
     };
     assert!(within(1) >= 18 && within(2) == 20, "{middle}: {ranks:?}");
+}
+
+/// The seconds of each run's own clock, beside its answer.
+fn taken(seeds: std::ops::Range<u64>, sigma: f64, effort: Effort) -> Vec<f64> {
+    let mut taken: Vec<f64> = seeds
+        .map(|seed| {
+            let mut world = World::new(two_cpus(), hashtune::units::Millis(0.0));
+            world.drift = walk(seed, sigma);
+            let mut asked = request(budget(250.0, 20.0, 1024, None), two_cpus());
+            asked.effort = effort;
+            pick(recommend(&asked, &mut world, &mut Silent).unwrap().answer);
+            world.elapsed_s()
+        })
+        .collect();
+    taken.sort_by(f64::total_cmp);
+    taken
+}
+
+/// The clock is the simulation's: how much is measured, not how fast the test runs.
+#[test]
+fn an_idle_machine_is_answered_within_half_a_minute_and_quickly_within_ten_seconds() {
+    for (effort, limit_s) in [(Effort::Full, 30.0), (Effort::Quick, 10.0)] {
+        let taken = taken(0..40, 0.01, effort);
+        assert!(taken.iter().all(|s| *s <= limit_s), "{effort:?}: {taken:?}");
+    }
 }
 
 /// Every hash in the first runs at the peak is dearer than before.

@@ -231,7 +231,7 @@ struct Job {
     #[arg(long, value_name = "FORMAT", value_enum, help_heading = "Output")]
     format: Option<Format>,
 
-    /// Say why this setting: the price of the next step, and what other budgets would be answered
+    /// Say why this setting: the price of the next step, what other budgets would be answered, and what huge pages would pay for
     #[arg(long, help_heading = "Output")]
     explain: bool,
 

@@ -76,7 +76,10 @@ pub fn run(plan: &Plan) -> Result<Outcome, Failure> {
             let began_s = runner.elapsed_s();
             let left_s = request.time_limit_s - began_s;
             if plan.pages == Pages::Deployed && !plan.quick && left_s > tax::SECONDS {
-                match tax::account(pick, &request, &host) {
+                let mut progress = terminal.progress();
+                let told = tax::account(pick, &request, &host, left_s, &mut progress);
+                drop(progress);
+                match told {
                     Ok(lines) => terminal.notes(&lines),
                     Err(error) => terminal.notes(&[format!("the page-fault tax was not measured: {error}")]),
                 }

@@ -5,11 +5,11 @@ use std::sync::Arc;
 use hashtune::engine::advice::{Advice, HashThreads, PageFacts, advise};
 use hashtune::engine::{Native, Pages, libc};
 use hashtune::host::Host;
-use hashtune::measure::{Load, Measure, MeasureError, PageTax, Runner, TaxPlan, page_tax};
-use hashtune::recommend::{Planner, Recommendation, Request, cost_of};
+use hashtune::measure::{Load, Measure, MeasureError, Observer, PageTax, Runner, TaxPlan, page_tax};
+use hashtune::recommend::{Candidate, Planner, Recommendation, Request, cost_of, judge_one};
 use hashtune::setting::Setting;
 use hashtune::units::{Millis, Share};
-use hashtune::verdict::Quantile;
+use hashtune::verdict::{Quantile, Verdict};
 
 use super::machine;
 
@@ -59,20 +59,26 @@ pub fn advice(tax: &PageTax, threads: HashThreads, host: &Host) -> Vec<Advice> {
 }
 
 /// Lines for people about a recommendation: where its memory is fresh for every hash, or that of the next setting would be. None
-/// where memory is kept anyway.
+/// where memory is kept anyway. It takes [`SECONDS`], or with `--explain` at most `left_s`.
 ///
 /// # Errors
 /// When the engine fails.
-pub fn account(pick: &Recommendation, request: &Request, host: &Host) -> Result<Vec<String>, MeasureError> {
+pub fn account(
+    pick: &Recommendation,
+    request: &Request,
+    host: &Host,
+    left_s: f64,
+    observer: &mut dyn Observer,
+) -> Result<Vec<String>, MeasureError> {
     let next = pick.next.as_ref().map(|(next, _)| next);
     let Some(subject) = [Some(&pick.setting), next].into_iter().flatten().find(|s| is_fresh(s)) else {
         return Ok(Vec::new());
     };
-    let runner = |pages| {
+    let runner = |pages, limit_s| {
         let engine = Arc::new(Native::new(pages));
-        machine::runner(engine, host, request.usable_cpus, request.budget.app_cpu, SECONDS)
+        machine::runner(engine, host, request.usable_cpus, request.budget.app_cpu, limit_s)
     };
-    let Some(tax) = measure(subject, request.usable_cpus, runner)? else {
+    let Some(tax) = measure(subject, request.usable_cpus, |pages| runner(pages, SECONDS))? else {
         return Ok(Vec::new());
     };
     let mut lines = vec![said(&tax, pick)];
@@ -83,8 +89,21 @@ pub fn account(pick: &Recommendation, request: &Request, host: &Host) -> Result<
         .map_or(HashThreads::Many, |_| HashThreads::Unknown);
     let advice = advice(&tax, threads, host);
     lines.extend(advice.iter().map(|advice| format!("  set {advice}")));
-    if !advice.is_empty() {
-        lines.extend(afforded(&tax, pick, request, &mut runner(Pages::Huge))?);
+    let stronger = afforded(&tax, pick, request).filter(|_| !advice.is_empty());
+    if let Some(stronger) = stronger {
+        // A time limit counts from a runner's making.
+        let limit_s = if request.explain { left_s - SECONDS } else { SECONDS };
+        let mut huge = runner(Pages::Huge, limit_s);
+        let line = if request.explain {
+            let request = Request {
+                time_limit_s: limit_s,
+                ..request.clone()
+            };
+            at_the_peak(&stronger, pick, &request, &mut huge, observer)
+        } else {
+            predicted(&stronger, pick, request, &mut huge)
+        };
+        lines.push(line.unwrap_or_else(|why| format!("  {stronger} with huge pages was not measured: {why}")));
     }
     Ok(lines)
 }
@@ -105,14 +124,9 @@ fn said(tax: &PageTax, pick: &Recommendation) -> String {
     )
 }
 
-/// The stronger setting that huge pages would pay for within the same budgets, from its own measurement with them.
-fn afforded(
-    tax: &PageTax,
-    pick: &Recommendation,
-    request: &Request,
-    huge: &mut Runner,
-) -> Result<Option<String>, MeasureError> {
-    let Ok(huge_s) = tax.huge_s else { return Ok(None) };
+/// The stronger setting that takes as much CPU with huge pages as the pick takes now.
+fn afforded(tax: &PageTax, pick: &Recommendation, request: &Request) -> Option<Setting> {
+    let huge_s = *tax.huge_s.as_ref().ok()?;
     // What the pick costs, in the same minute: where its own memory is kept, as much less than the next one's as it is smaller.
     let now_s = if tax.setting == pick.setting {
         tax.deployed_s
@@ -120,25 +134,84 @@ fn afforded(
         tax.reused_s * pick.setting.memory_cost().as_f64() / tax.setting.memory_cost().as_f64()
     };
     let rank = |s: &Setting| request.attacker.rank(s);
-    let stronger = tax.affords(huge_s, now_s).filter(|s| rank(s) < rank(&pick.setting));
-    let Some(stronger) = stronger else { return Ok(None) };
+    tax.affords(huge_s, now_s).filter(|s| rank(s) < rank(&pick.setting))
+}
+
+/// Its CPU measured with huge pages, its latency predicted from that.
+fn predicted(
+    stronger: &Setting,
+    pick: &Recommendation,
+    request: &Request,
+    huge: &mut Runner,
+) -> Result<String, MeasureError> {
     let clients = request.busy_clients();
     let crowded = Load::Closed {
         clients,
         hashes: 8 * clients,
         seconds: 1.0,
     };
-    let loaded = huge.measure(&stronger, &crowded)?;
-    let cost = cost_of(&loaded, &huge.measure(&stronger, &Load::Single { hashes: 3 })?);
-    let seen = Planner::new(request.budget, request.usable_cpus, request.cpus).assess(&stronger, &cost);
-    let latency = seen
-        .latency_s
-        .map_or_else(|| "no end of waiting".to_owned(), |s| Millis::from_s(s).to_string());
-    Ok(Some(format!(
-        "  with huge pages {stronger} takes {} of CPU (measured); predicted {} {latency}: {}, {:.2} times as strong; --pages huge measures it at the peak",
-        Millis::from_s(cost.loaded_s),
+    let loaded = huge.measure(stronger, &crowded)?;
+    let cost = cost_of(&loaded, &huge.measure(stronger, &Load::Single { hashes: 3 })?);
+    let seen = Planner::new(request.budget, request.usable_cpus, request.cpus).assess(stronger, &cost);
+    let line = paid_for(
+        stronger,
+        pick,
+        request,
+        cost.loaded_s,
+        "predicted",
+        seen.latency_s,
+        &seen.verdict,
+    );
+    Ok(format!("{line}; --explain measures it at the peak"))
+}
+
+/// The same, measured at the peak with huge pages.
+fn at_the_peak(
+    stronger: &Setting,
+    pick: &Recommendation,
+    request: &Request,
+    huge: &mut Runner,
+    observer: &mut dyn Observer,
+) -> Result<String, MeasureError> {
+    let Candidate {
+        assessment,
+        latency_s,
+        verdict,
+        ..
+    } = judge_one(stronger, request, huge, observer)?;
+    let Some(assessment) = assessment else {
+        return Err(MeasureError::Time);
+    };
+    let (how, latency_s) = match latency_s {
+        Some(seen) => ("measured", Some(seen)),
+        None => ("predicted", assessment.latency_s),
+    };
+    Ok(paid_for(
+        stronger,
+        pick,
+        request,
+        assessment.cost.loaded_s,
+        how,
+        latency_s,
+        &verdict,
+    ))
+}
+
+fn paid_for(
+    stronger: &Setting,
+    pick: &Recommendation,
+    request: &Request,
+    cpu_s: f64,
+    how: &str,
+    latency_s: Option<f64>,
+    verdict: &Verdict,
+) -> String {
+    let latency = latency_s.map_or_else(|| "no end of waiting".to_owned(), |s| Millis::from_s(s).to_string());
+    format!(
+        "  with huge pages {stronger} takes {} of CPU (measured); {how} {} {latency}: {}, {:.2} times as strong",
+        Millis::from_s(cpu_s),
         Quantile(request.budget.quantile),
-        seen.verdict.name(),
-        rank(&pick.setting) / rank(&stronger),
-    )))
+        verdict.name(),
+        request.attacker.rank(&pick.setting) / request.attacker.rank(stronger),
+    )
 }

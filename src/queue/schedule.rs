@@ -70,7 +70,7 @@ fn draw(station: &Station, rate: f64, n: usize, pool: &[f64], q: f64, seed: u64)
         return None;
     }
     let arrivals = poisson(seed, rate, n);
-    let simulated_quantile = quantile_on(station, &arrivals, &repeat(pool, n), q)?;
+    let simulated_quantile = quantile_of(latencies_on(station, &arrivals, &repeat(pool, n)), q)?;
     Some(Schedule {
         arrivals,
         simulated_quantile,
@@ -78,20 +78,26 @@ fn draw(station: &Station, rate: f64, n: usize, pool: &[f64], q: f64, seed: u64)
     })
 }
 
-/// The quantile of latency on these arrivals; with a quota the mean over phases of its period, since nobody knows the
-/// phase a run will meet.
-pub(super) fn quantile_on(station: &Station, arrivals: &[f64], demands: &[f64], q: f64) -> Option<f64> {
+/// The latencies on these arrivals; with a quota once for each of several phases of its period, since nobody knows the phase a run
+/// will meet.
+pub(super) fn latencies_on(station: &Station, arrivals: &[f64], demands: &[f64]) -> Vec<Vec<f64>> {
     let at_phase = |phase: f64| {
         let shifted: Vec<f64> = arrivals.iter().map(|t| t + phase).collect();
-        quantile_in_place(&mut latencies(&shifted, &simulate(station, &shifted, demands)), q)
+        latencies(&shifted, &simulate(station, &shifted, demands))
     };
     match station.cpus.quota {
-        None => at_phase(0.0),
-        Some(quota) => {
-            let quantiles: Option<Vec<f64>> = PHASES.iter().map(|share| at_phase(share * quota.period_s)).collect();
-            mean(&quantiles?)
-        }
+        None => vec![at_phase(0.0)],
+        Some(quota) => PHASES.iter().map(|share| at_phase(share * quota.period_s)).collect(),
     }
+}
+
+/// The mean of the phases' quantiles.
+pub(super) fn quantile_of(phases: Vec<Vec<f64>>, q: f64) -> Option<f64> {
+    let quantiles: Option<Vec<f64>> = phases
+        .into_iter()
+        .map(|mut phase| quantile_in_place(&mut phase, q))
+        .collect();
+    mean(&quantiles?)
 }
 
 #[cfg(test)]

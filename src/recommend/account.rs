@@ -139,7 +139,7 @@ impl Session<'_> {
             .collect()
     }
 
-    fn candidate(&mut self, name: String, setting: Setting, tuned: &Tried) -> Candidate {
+    pub(super) fn candidate(&mut self, name: String, setting: Setting, tuned: &Tried) -> Candidate {
         let measured = self.model.measured(&setting).is_some();
         let assessment = self
             .model

@@ -1,7 +1,6 @@
 //! From proposals to an answer: refine, confirm, step down.
 
 use super::confirm::{Confirmed, Evidence, Missed};
-use super::plan::AIM;
 use super::search::{Aim, Proposal, Space, propose};
 use super::session::{Depth, Session};
 use super::{Answer, remedy};
@@ -189,13 +188,9 @@ impl Session<'_> {
             // One that was measured and is as good as the next guess is worth more than the guess. And where the host gets slower
             // and slower, so that each guess turns out dearer than its neighbours were, the peak itself shall tell.
             let settled = measured >= REFINEMENTS;
-            let best = self.strongest_measured(algorithm, aim, 1.0);
+            let best = self.strongest_measured(algorithm, aim);
             let enough = best.filter(|b| settled || b.proposal.rank <= proposal.rank * TIE_BAND);
-            let bare = || {
-                settled
-                    .then(|| self.strongest_measured(algorithm, aim, 1.0 / AIM))
-                    .flatten()
-            };
+            let bare = || self.strongest_measured(algorithm, &aim.bare()).filter(|_| settled);
             if let Some(best) = enough.or_else(bare) {
                 return Ok(Some(best));
             }
@@ -205,14 +200,14 @@ impl Session<'_> {
         Ok(None)
     }
 
-    /// The strongest of those measured closely that fit by their own figures, within `share` of the aim.
-    fn strongest_measured(&mut self, algorithm: Algorithm, aim: &Aim, share: f64) -> Option<Refined> {
+    /// The strongest of those measured closely that fit by their own figures.
+    fn strongest_measured(&mut self, algorithm: Algorithm, aim: &Aim) -> Option<Refined> {
         let close = self.close.clone();
         let fitting = close
             .into_iter()
             .filter(|lone| lone.setting.algorithm() == algorithm)
             .filter_map(|lone| {
-                let proposal = self.own_proposal(&lone.setting, aim, share)?;
+                let proposal = self.own_proposal(&lone.setting, aim)?;
                 Some(Refined { proposal, lone })
             });
         fitting.min_by(|a, b| a.proposal.rank.total_cmp(&b.proposal.rank))
@@ -259,8 +254,8 @@ impl Session<'_> {
     }
 
     /// The proposal that a measured setting is by itself.
-    fn own_proposal(&mut self, setting: &Setting, aim: &Aim, share: f64) -> Option<Proposal> {
-        let limit_s = share * aim.of(setting) * self.request.budget.latency.as_s();
+    fn own_proposal(&mut self, setting: &Setting, aim: &Aim) -> Option<Proposal> {
+        let limit_s = aim.of(setting) * self.request.budget.latency.as_s();
         self.proposal_within(setting, limit_s).filter(|p| aim.allows(p.rank))
     }
 

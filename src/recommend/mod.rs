@@ -13,6 +13,7 @@ mod remedy;
 mod search;
 mod session;
 mod simulated;
+mod single;
 mod step_up;
 
 pub use confirm::{Basis, Evidence};
@@ -23,6 +24,7 @@ pub use price::{Change, Way, together};
 pub use remedy::Remedy;
 pub use search::{Aim, Bounds, Proposal, Space, propose};
 pub use session::recommend;
+pub use single::judge_one;
 
 use crate::budget::Budget;
 use crate::caveat::Caveat;

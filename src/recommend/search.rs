@@ -105,6 +105,16 @@ impl Aim {
         !self.lowered.is_empty()
     }
 
+    /// The same without the reserve.
+    pub fn bare(&self) -> Self {
+        let whole = |(lanes, share): &(u32, f64)| (*lanes, share / self.share);
+        Self {
+            share: 1.0,
+            lowered: self.lowered.iter().map(whole).collect(),
+            ..*self
+        }
+    }
+
     /// The whole share again, for settings weaker than what missed.
     pub fn renewed(&self) -> Self {
         Self {

@@ -51,21 +51,7 @@ pub fn recommend(
     world: &mut dyn Measure,
     observer: &mut dyn Observer,
 ) -> Result<Outcome, MeasureError> {
-    let planner = Planner::new(request.budget, request.usable_cpus, request.cpus);
-    let model = CostModel::new(request.fresh_from_kib);
-    let stage_began_s = world.elapsed_s();
-    let mut session = Session {
-        request,
-        world,
-        observer,
-        planner,
-        model,
-        close: Vec::new(),
-        seen: Vec::new(),
-        caveats: Vec::new(),
-        timings: Vec::new(),
-        stage_began_s,
-    };
+    let mut session = Session::new(request, world, observer);
     session.calibrate()?;
     let (answer, tuned) = session.answer()?;
     session.measure_current()?;
@@ -81,6 +67,23 @@ pub fn recommend(
         caveats,
         timings: session.timings,
     })
+}
+
+impl<'a> Session<'a> {
+    pub(super) fn new(request: &'a Request, world: &'a mut dyn Measure, observer: &'a mut dyn Observer) -> Self {
+        Self {
+            planner: Planner::new(request.budget, request.usable_cpus, request.cpus),
+            model: CostModel::new(request.fresh_from_kib),
+            close: Vec::new(),
+            seen: Vec::new(),
+            caveats: Vec::new(),
+            timings: Vec::new(),
+            stage_began_s: world.elapsed_s(),
+            request,
+            world,
+            observer,
+        }
+    }
 }
 
 impl Session<'_> {

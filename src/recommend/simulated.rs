@@ -8,8 +8,8 @@ use crate::measure::{Load, MeasureError, Measurement, PeakMemory, demands};
 use crate::queue::{self, Interval, Station};
 use crate::verdict::Cost;
 
-/// Hashes taken alone where the peak is simulated.
-const LONE_HASHES: u32 = 60;
+/// Hashes taken alone where the peak is simulated: as many as time allows, within these bounds.
+const LONE_HASHES: (u32, u32) = (20, 60);
 /// Bursts of two beside them.
 const BURSTS: u32 = 4;
 /// What a simulated quantile may be off at either side, as measured against open-loop runs (`docs/accuracy.md`).
@@ -24,19 +24,15 @@ impl Session<'_> {
         peak_memory: PeakMemory,
     ) -> Result<Confirmed, MeasureError> {
         let budget = self.request.budget;
-        let expected_s = f64::from(LONE_HASHES + BURSTS) * mean_wall(lone);
+        let hashes = self.lone_hashes(mean_wall(lone));
+        let expected_s = f64::from(hashes + 2 * BURSTS) * mean_wall(lone);
         if expected_s > self.remaining_s() {
-            return Ok(out_of_time(&format!(
-                "{LONE_HASHES} hashes of {:.2} s",
-                mean_wall(lone)
-            )));
+            return Ok(out_of_time(&format!("{hashes} hashes of {:.2} s", mean_wall(lone))));
         }
         self.stage(&format!("{} alone and in pairs", proposal.setting), expected_s);
-        let singles = self
-            .world
-            .measure(&proposal.setting, &Load::Single { hashes: LONE_HASHES })?;
-        if singles.samples.len() < LONE_HASHES as usize {
-            return Ok(out_of_time(&format!("{LONE_HASHES} hashes alone")));
+        let singles = self.world.measure(&proposal.setting, &Load::Single { hashes })?;
+        if singles.samples.len() < hashes as usize {
+            return Ok(out_of_time(&format!("{hashes} hashes alone")));
         }
         let pairs = self.world.measure(
             &proposal.setting,
@@ -76,6 +72,13 @@ impl Session<'_> {
         };
         let predicted = self.planner.latency(&proposal.cost, proposal.workers, peak.per_s());
         Ok(self.judge(evidence, predicted, 1.0))
+    }
+
+    /// Hashes of `wall_s` seconds to take alone: what half of the time left allows. The rest is for another proposal.
+    #[allow(clippy::cast_possible_truncation, clippy::cast_sign_loss)]
+    fn lone_hashes(&self, wall_s: f64) -> u32 {
+        let (least, most) = LONE_HASHES;
+        ((0.5 * self.remaining_s() / wall_s) as u32).clamp(least, most)
     }
 }
 
