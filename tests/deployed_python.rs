@@ -32,7 +32,15 @@ fn output(command: &mut Command) -> Result<String, String> {
 fn make_venv() -> Result<PathBuf, String> {
     let dir = Path::new(env!("CARGO_TARGET_TMPDIR")).join("argon2-cffi");
     let python = dir.join("bin/python");
-    let works = || output(Command::new(&python).args(["-c", "import argon2"]));
+    let pinned = PACKAGES.map(|package| {
+        let (name, version) = package.split_once("==").unwrap();
+        format!("assert version('{name}') == '{version}'")
+    });
+    let check = format!(
+        "import argon2; from importlib.metadata import version; {}",
+        pinned.join("; ")
+    );
+    let works = || output(Command::new(&python).args(["-c", &check]));
     if works().is_err() {
         output(Command::new("python3").args(["-m", "venv", "--clear"]).arg(&dir))?;
         output(

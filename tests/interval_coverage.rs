@@ -49,7 +49,23 @@ struct Case {
     load: f64,
     noise: Noise,
     arrivals: usize,
+    stalls: Stalls,
 }
+
+/// Hashes that take longer than their CPU time, as where a hypervisor takes the CPU away: a share of them, for so many in a row, by a
+/// factor.
+#[derive(Clone, Copy)]
+struct Stalls {
+    share: f64,
+    in_a_row: f64,
+    factor: f64,
+}
+
+const NO_STALLS: Stalls = Stalls {
+    share: 0.0,
+    in_a_row: 1.0,
+    factor: 1.0,
+};
 
 struct Outcome {
     covered: f64,
@@ -76,12 +92,34 @@ fn service_times(n: usize, noise: Noise, seed: u64) -> Vec<f64> {
     (0..n).map(|_| next()).collect()
 }
 
+/// What each hash takes over its CPU time.
+fn stalled(n: usize, stalls: Stalls, seed: u64) -> Vec<f64> {
+    let mut rng = generator(seed);
+    let mut on = uniform(&mut rng) < stalls.share;
+    // A chain of two states, whose long-run share is as given.
+    let leave = 1.0 / stalls.in_a_row;
+    let enter = leave * stalls.share / (1.0 - stalls.share);
+    let mut next = || {
+        on = uniform(&mut rng) < if on { 1.0 - leave } else { enter };
+        if on { stalls.factor } else { 1.0 }
+    };
+    (0..n).map(|_| next()).collect()
+}
+
+fn product(times: &[f64], factors: &[f64]) -> Vec<f64> {
+    times.iter().zip(factors).map(|(t, f)| t * f).collect()
+}
+
 /// The long-run quantile of the truth: 4 x 150,000 arrivals that no interval has seen.
 fn truth(case: &Case, rate: f64) -> f64 {
     let one = |i: u64| {
         let n = 155_000;
         let arrivals = poisson(derive(900, i), rate, n);
-        let served = simulate(&case.truth, &arrivals, &service_times(n, case.noise, derive(901, i)));
+        let took = product(
+            &service_times(n, case.noise, derive(901, i)),
+            &stalled(n, case.stalls, derive(902, i)),
+        );
+        let served = simulate(&case.truth, &arrivals, &took);
         quantile(&latencies(&arrivals, &served)[5_000..], Q).unwrap()
     };
     mean(&(0..4).map(one).collect::<Vec<_>>()).unwrap()
@@ -95,13 +133,11 @@ fn one_run(case: &Case, rate: f64, seed: u64, resamples: usize) -> (Interval, f6
     // The quota's phase is not known beforehand.
     let phase = uniform(&mut rng) * case.truth.cpus.quota.map_or(0.0, |quota| quota.period_s);
     let arrivals: Vec<f64> = schedule.arrivals.iter().map(|t| t + phase).collect();
-    let served = simulate(
-        &case.truth,
-        &arrivals,
-        &service_times(case.arrivals, case.noise, derive(seed, 1)),
-    );
+    let stalled = stalled(case.arrivals, case.stalls, derive(seed, 3));
+    let took = product(&service_times(case.arrivals, case.noise, derive(seed, 1)), &stalled);
+    let served = simulate(&case.truth, &arrivals, &took);
     let seen = latencies(&arrivals, &served);
-    let cpu: Vec<f64> = served.iter().map(|s| s.hash_cpu).collect();
+    let cpu: Vec<f64> = served.iter().zip(&stalled).map(|(s, f)| s.hash_cpu / f).collect();
     let run = Run {
         rate,
         arrivals: &schedule.arrivals,
@@ -142,6 +178,7 @@ fn case(name: &'static str, truth: Station, load: f64, noise: Noise) -> Case {
         load,
         noise,
         arrivals: ARRIVALS,
+        stalls: NO_STALLS,
     }
 }
 
@@ -173,6 +210,33 @@ fn with_half_the_arrivals_it_is_wider_and_still_holds_it() {
     }
 }
 
+/// One hash in seven by half, three in a row.
+const STALLS: Stalls = Stalls {
+    share: 0.15,
+    in_a_row: 3.0,
+    factor: 1.5,
+};
+
+/// What the run shows of them is resampled with the run.
+#[test]
+fn stalls_that_no_cpu_clock_sees_widen_the_interval() {
+    for load in [0.3, 0.6] {
+        let calm = case("", station(2), load, NOISES[0]);
+        let stalling = Case {
+            stalls: STALLS,
+            ..case("", station(2), load, NOISES[0])
+        };
+        let (calm, stalling) = (experiment(&calm, 49), experiment(&stalling, 49));
+        assert!(
+            stalling.half_width > 1.5 * calm.half_width,
+            "{load}: {} {}",
+            stalling.half_width,
+            calm.half_width
+        );
+        assert!(stalling.covered >= 0.85, "{load}: {}", stalling.covered);
+    }
+}
+
 fn all_cases() -> Vec<Case> {
     let mut cases = Vec::new();
     let quota = Some(Quota {
@@ -199,6 +263,10 @@ fn all_cases() -> Vec<Case> {
                 ..case("100 arrivals (`--quick`)", station(2), load, noise)
             });
         }
+        cases.push(Case {
+            stalls: STALLS,
+            ..case("stalls that no CPU clock sees", station(2), load, NOISES[0])
+        });
         let noise = NOISES[2];
         cases.push(case("", station(1), load, noise));
         cases.push(case("", station(9), load, noise));

@@ -5,9 +5,9 @@ mod common;
 use common::{World, budget, looser, propose_exactly, request, two_cpus};
 use hashtune::budget::Budget;
 use hashtune::caveat::Caveat;
-use hashtune::measure::{Load, Silent};
+use hashtune::measure::{Load, Measure, Silent};
 use hashtune::queue::{self, Cpus, Quota};
-use hashtune::recommend::{Answer, Basis, Change, Outcome, Recommendation, Request, recommend};
+use hashtune::recommend::{Answer, Basis, Change, Effort, Outcome, Recommendation, Request, judge_one, recommend};
 use hashtune::setting::{Algorithm, Setting};
 use hashtune::strength::{TIE_BAND, at_or_above_floor};
 use hashtune::units::{Bytes, Millis};
@@ -93,6 +93,42 @@ fn a_low_peak_is_proved_at_a_higher_rate_or_simulated() {
     let evidence = &pick(&slow).unwrap_or_else(|| panic!("{:?}", slow.answer)).evidence;
     assert_eq!(evidence.basis, Basis::Simulated);
     assert!(evidence.arrivals >= 60 && slow.caveats.iter().any(|c| c.code() == "simulated-peak"));
+}
+
+#[test]
+fn a_short_time_limit_simulates_a_low_peak_from_fewer_hashes() {
+    let mut asked = request(budget(1000.0, 1.0 / 60.0, 1024, None), two_cpus());
+    asked.effort = Effort::Quick;
+    asked.time_limit_s = 45.0;
+    let mut world = World::new(two_cpus(), Millis(0.0));
+    let outcome = recommend(&asked, &mut world, &mut Silent).unwrap();
+    let evidence = &pick(&outcome)
+        .unwrap_or_else(|| panic!("{:?}", outcome.answer))
+        .evidence;
+    assert_eq!(evidence.basis, Basis::Simulated);
+    assert!((20..60).contains(&evidence.arrivals), "{}", evidence.arrivals);
+    assert!(world.elapsed_s() <= 45.0, "{}", world.elapsed_s());
+}
+
+#[test]
+fn one_setting_is_judged_as_a_pick_is() {
+    let asked = request(budget(250.0, 20.0, 1024, None), two_cpus());
+    let judged = |text: &str| {
+        let mut world = World::new(two_cpus(), Millis(0.0));
+        let (candidate, _) = judge_one(&text.parse().unwrap(), &asked, &mut world, &mut Silent).unwrap();
+        let at_the_peak = world.measured.iter().any(|(_, load)| matches!(load, Load::Open { .. }));
+        (candidate, at_the_peak)
+    };
+    let (light, at_the_peak) = judged("argon2id:m=19456,t=2,p=1");
+    assert!(at_the_peak && light.latency_s.is_some() && light.measured, "{light:?}");
+    assert!(
+        matches!(light.verdict, Verdict::Fits { measured: true, .. }),
+        "{light:?}"
+    );
+    // Too heavy by its own figures: the peak need not be measured to tell.
+    let (heavy, at_the_peak) = judged("argon2id:m=262144,t=3,p=1");
+    assert!(!at_the_peak && heavy.latency_s.is_none(), "{heavy:?}");
+    assert!(matches!(heavy.verdict, Verdict::Exceeds { .. }), "{heavy:?}");
 }
 
 #[test]

@@ -7,7 +7,7 @@ use std::time::Duration;
 use hashtune::caveat::Caveat;
 use hashtune::engine::Native;
 use hashtune::engine::worker::Program;
-use hashtune::host::{CpuCounters, Host};
+use hashtune::host::Host;
 use hashtune::measure::{CounterReading, Runner};
 use hashtune::queue::Cpus;
 use hashtune::units::{BadValue, Bytes, Millis, Seconds};
@@ -83,7 +83,7 @@ pub fn runner(engine: Arc<Native>, host: &Host, usable_cpus: f64, app_cpu: Milli
         .app_cpu(app_cpu)
         .deadline(Seconds(time_limit_s))
         .free_memory(move || free_memory(&for_memory))
-        .counters(move || counters(&for_counters));
+        .counters(move || CounterReading::of(&for_counters));
     match env::current_exe() {
         Ok(program) => runner.worker(Program {
             path: program,
@@ -103,22 +103,4 @@ fn free_memory(host: &Host) -> Bytes {
     };
     let margin = free.scaled(0.05).max(MARGIN);
     Bytes(free.0.saturating_sub(margin.0))
-}
-
-/// The kernel's counters as the measurements take them: ticks as seconds, the level that was throttled the longest.
-fn counters(host: &Host) -> CounterReading {
-    let now = CpuCounters::read(host);
-    let throttle = now.worst_throttle().unwrap_or_default();
-    let jiffies = now.jiffies.unwrap_or_default();
-    let seconds = |ticks: u64| ticks as f64 / rustix::param::clock_ticks_per_second() as f64;
-    CounterReading {
-        periods: throttle.periods,
-        throttled: throttle.throttled,
-        throttled_s: throttle.seconds,
-        steal_s: seconds(jiffies.steal),
-        busy_s: seconds(jiffies.busy),
-        memory_stall_s: now.memory_pressure.map_or(0.0, |p| p.some_us as f64 / 1e6),
-        mhz: now.mhz.unwrap_or(0.0),
-        cpus: host.online_cpus.unwrap_or(0),
-    }
 }

@@ -170,7 +170,7 @@ impl Row {
             name: name.to_owned(),
             setting: tax.setting.to_string(),
             memory: tax.setting.memory_cost(),
-            fresh: tax.is_fresh(),
+            fresh: tax.fresh,
             deployed_ms: ms(tax.deployed_s),
             fresh_ms: ms(tax.fresh_s),
             huge_ms: tax.huge_s.as_ref().ok().map(|s| ms(*s)),
@@ -258,6 +258,7 @@ mod tests {
         let setting: Setting = "argon2id:m=47104,t=1,p=1".parse().unwrap();
         let tax = PageTax {
             setting,
+            fresh: true,
             clients: 2,
             deployed_s: 0.060,
             fresh_s: 0.060,

@@ -75,9 +75,9 @@ pub fn run(plan: &Plan) -> Result<Outcome, Failure> {
             publish(pick, &context, plan, terminal, output)?;
             let began_s = runner.elapsed_s();
             let left_s = request.time_limit_s - began_s;
-            if plan.pages == Pages::Deployed && !plan.quick && left_s > tax::SECONDS {
+            if plan.pages == Pages::Deployed && !plan.quick && !plan.quiet && left_s > tax::SECONDS {
                 let mut progress = terminal.progress();
-                let told = tax::account(pick, &request, &host, left_s, &mut progress);
+                let told = tax::account(pick, &request, &host, began_s, &mut progress);
                 drop(progress);
                 match told {
                     Ok(lines) => terminal.notes(&lines),

@@ -1,19 +1,21 @@
 //! The page-fault tax: its share of the CPU, what to set against it, and what that would pay for.
 
 use std::sync::Arc;
+use std::time::Instant;
 
+use hashtune::caveat::Caveat;
 use hashtune::engine::advice::{Advice, HashThreads, PageFacts, advise};
 use hashtune::engine::{Native, Pages, libc};
 use hashtune::host::Host;
 use hashtune::measure::{Load, Measure, MeasureError, Observer, PageTax, Runner, TaxPlan, page_tax};
-use hashtune::recommend::{Candidate, Planner, Recommendation, Request, cost_of, judge_one};
+use hashtune::recommend::{Planner, Recommendation, Request, cost_of, judge_one};
 use hashtune::setting::Setting;
-use hashtune::units::{Millis, Share};
+use hashtune::units::{Millis, Seconds, Share};
 use hashtune::verdict::{Quantile, Verdict};
 
 use super::machine;
 
-/// Seconds that measuring the tax may take.
+/// Seconds that must be left of the time limit for measuring the tax; usually it takes fewer.
 pub const SECONDS: f64 = 8.0;
 
 /// Measures the tax of one setting on this machine; `None` for all but Argon2id.
@@ -52,14 +54,14 @@ pub fn advice(tax: &PageTax, threads: HashThreads, host: &Host) -> Vec<Advice> {
         thp: mode.and_then(|mode| mode.parse().ok()),
         threads,
         memory: tax.setting.memory_cost(),
-        fresh: tax.is_fresh(),
+        fresh: tax.fresh,
         tax: tax.share(),
         huge: tax.huge_share(),
     })
 }
 
 /// Lines for people about a recommendation: where its memory is fresh for every hash, or that of the next setting would be. None
-/// where memory is kept anyway. It takes [`SECONDS`], or with `--explain` at most `left_s`.
+/// where memory is kept anyway. The run began `elapsed_s` ago; its time limit holds here, too.
 ///
 /// # Errors
 /// When the engine fails.
@@ -67,18 +69,21 @@ pub fn account(
     pick: &Recommendation,
     request: &Request,
     host: &Host,
-    left_s: f64,
+    elapsed_s: f64,
     observer: &mut dyn Observer,
 ) -> Result<Vec<String>, MeasureError> {
     let next = pick.next.as_ref().map(|(next, _)| next);
     let Some(subject) = [Some(&pick.setting), next].into_iter().flatten().find(|s| is_fresh(s)) else {
         return Ok(Vec::new());
     };
-    let runner = |pages, limit_s| {
+    let now = Instant::now();
+    let runner = |pages| {
         let engine = Arc::new(Native::new(pages));
-        machine::runner(engine, host, request.usable_cpus, request.budget.app_cpu, limit_s)
+        let (cpus, app_cpu, limit_s) = (request.usable_cpus, request.budget.app_cpu, request.time_limit_s);
+        let ago = Seconds(elapsed_s + now.elapsed().as_secs_f64());
+        machine::runner(engine, host, cpus, app_cpu, limit_s).begun(ago)
     };
-    let Some(tax) = measure(subject, request.usable_cpus, |pages| runner(pages, SECONDS))? else {
+    let Some(tax) = measure(subject, request.usable_cpus, runner)? else {
         return Ok(Vec::new());
     };
     let mut lines = vec![said(&tax, pick)];
@@ -89,21 +94,14 @@ pub fn account(
         .map_or(HashThreads::Many, |_| HashThreads::Unknown);
     let advice = advice(&tax, threads, host);
     lines.extend(advice.iter().map(|advice| format!("  set {advice}")));
-    let stronger = afforded(&tax, pick, request).filter(|_| !advice.is_empty());
-    if let Some(stronger) = stronger {
-        // A time limit counts from a runner's making.
-        let limit_s = if request.explain { left_s - SECONDS } else { SECONDS };
-        let mut huge = runner(Pages::Huge, limit_s);
-        let line = if request.explain {
-            let request = Request {
-                time_limit_s: limit_s,
-                ..request.clone()
-            };
-            at_the_peak(&stronger, pick, &request, &mut huge, observer)
+    if let Some(stronger) = afforded(&tax, pick, request).filter(|_| !advice.is_empty()) {
+        let huge = &mut runner(Pages::Huge);
+        let seen = if request.explain {
+            at_the_peak(&stronger, pick, request, huge, observer)
         } else {
-            predicted(&stronger, pick, request, &mut huge)
+            predicted(&stronger, pick, request, huge)
         };
-        lines.push(line.unwrap_or_else(|why| format!("  {stronger} with huge pages was not measured: {why}")));
+        lines.push(seen.unwrap_or_else(|why| format!("  {stronger} with huge pages was not measured: {why}")));
     }
     Ok(lines)
 }
@@ -153,19 +151,11 @@ fn predicted(
     let loaded = huge.measure(stronger, &crowded)?;
     let cost = cost_of(&loaded, &huge.measure(stronger, &Load::Single { hashes: 3 })?);
     let seen = Planner::new(request.budget, request.usable_cpus, request.cpus).assess(stronger, &cost);
-    let line = paid_for(
-        stronger,
-        pick,
-        request,
-        cost.loaded_s,
-        "predicted",
-        seen.latency_s,
-        &seen.verdict,
-    );
+    let line = paid_for(stronger, pick, request, cost.loaded_s, seen.latency_s, &seen.verdict);
     Ok(format!("{line}; --explain measures it at the peak"))
 }
 
-/// The same, measured at the peak with huge pages.
+/// The same, judged as the pick was: at the peak, with huge pages.
 fn at_the_peak(
     stronger: &Setting,
     pick: &Recommendation,
@@ -173,45 +163,35 @@ fn at_the_peak(
     huge: &mut Runner,
     observer: &mut dyn Observer,
 ) -> Result<String, MeasureError> {
-    let Candidate {
-        assessment,
-        latency_s,
-        verdict,
-        ..
-    } = judge_one(stronger, request, huge, observer)?;
-    let Some(assessment) = assessment else {
-        return Err(MeasureError::Time);
-    };
-    let (how, latency_s) = match latency_s {
-        Some(seen) => ("measured", Some(seen)),
-        None => ("predicted", assessment.latency_s),
-    };
-    Ok(paid_for(
-        stronger,
-        pick,
-        request,
-        assessment.cost.loaded_s,
-        how,
-        latency_s,
-        &verdict,
-    ))
+    let (seen, caveats) = judge_one(stronger, request, huge, observer)?;
+    let predicted = seen.assessment.as_ref();
+    let cpu_s = predicted.map_or(f64::NAN, |a| a.cost.loaded_s);
+    let latency_s = seen.latency_s.or_else(|| predicted.and_then(|a| a.latency_s));
+    let line = paid_for(stronger, pick, request, cpu_s, latency_s, &seen.verdict);
+    let codes: Vec<&str> = caveats.iter().map(Caveat::code).collect();
+    Ok(if codes.is_empty() {
+        line
+    } else {
+        format!("{line} ({})", codes.join(", "))
+    })
 }
 
+/// What a setting with huge pages was found to do; the verdict says whether that was measured at the peak.
 fn paid_for(
     stronger: &Setting,
     pick: &Recommendation,
     request: &Request,
     cpu_s: f64,
-    how: &str,
     latency_s: Option<f64>,
     verdict: &Verdict,
 ) -> String {
     let latency = latency_s.map_or_else(|| "no end of waiting".to_owned(), |s| Millis::from_s(s).to_string());
     format!(
-        "  with huge pages {stronger} takes {} of CPU (measured); {how} {} {latency}: {}, {:.2} times as strong",
+        "  with huge pages {stronger}, {:.2} times as strong, takes {} of CPU; {} {latency}: {}, {}",
+        request.attacker.rank(&pick.setting) / request.attacker.rank(stronger),
         Millis::from_s(cpu_s),
         Quantile(request.budget.quantile),
         verdict.name(),
-        request.attacker.rank(&pick.setting) / request.attacker.rank(stronger),
+        verdict.reason(),
     )
 }

@@ -1,6 +1,7 @@
 //! What the kernel counts beside the hashes. Reading the files is the host probe's part; here are the differences.
 
 use super::Disturbance;
+use crate::host::{CpuCounters, Host};
 
 /// Running totals of the kernel at one instant. All are differences of interest only; a host without a counter leaves it 0.
 #[derive(Debug, Clone, Copy, PartialEq, Default)]
@@ -22,6 +23,26 @@ pub struct CounterReading {
     pub mhz: f64,
     /// CPUs that `/proc/stat` counts over (its `cpuN` lines); 0 when unknown.
     pub cpus: u32,
+}
+
+impl CounterReading {
+    /// The host's counters now: ticks as seconds, and the level that was throttled the longest.
+    pub fn of(host: &Host) -> Self {
+        let now = CpuCounters::read(host);
+        let throttle = now.worst_throttle().unwrap_or_default();
+        let jiffies = now.jiffies.unwrap_or_default();
+        let seconds = |ticks: u64| ticks as f64 / rustix::param::clock_ticks_per_second() as f64;
+        Self {
+            periods: throttle.periods,
+            throttled: throttle.throttled,
+            throttled_s: throttle.seconds,
+            steal_s: seconds(jiffies.steal),
+            busy_s: seconds(jiffies.busy),
+            memory_stall_s: now.memory_pressure.map_or(0.0, |p| p.some_us as f64 / 1e6),
+            mhz: now.mhz.unwrap_or(0.0),
+            cpus: host.online_cpus.unwrap_or(0),
+        }
+    }
 }
 
 /// What happened between two readings that lie `wall_s` apart, of which this process used `own_cpu_s`.

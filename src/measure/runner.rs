@@ -58,6 +58,14 @@ impl Runner {
         self
     }
 
+    /// The run, with its deadline, began this long ago: a runner that goes on where another ended.
+    #[must_use]
+    pub fn begun(mut self, ago: Seconds) -> Self {
+        self.origin -= ago.0;
+        self.deadline -= ago.0;
+        self
+    }
+
     /// Tells the memory that may be used now, less a margin. Asked before each measurement and between rounds.
     #[must_use]
     pub fn free_memory(mut self, ask: impl FnMut() -> Bytes + Send + 'static) -> Self {

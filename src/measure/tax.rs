@@ -43,6 +43,8 @@ impl TaxPlan {
 pub struct PageTax {
     /// What was hashed with.
     pub setting: Setting,
+    /// Whether the deployed library asks for fresh memory: as the plan knows it, else what its figure is nearer to.
+    pub fresh: bool,
     /// Hashes in flight.
     pub clients: u32,
     /// As the C library's `malloc` does it.
@@ -71,11 +73,6 @@ impl PageTax {
     /// Share of the CPU that fresh memory costs at this size, whether or not the deployed library asks for it.
     pub fn if_fresh(&self) -> Share {
         Share((1.0 - self.reused_s / self.fresh_s).max(0.0))
-    }
-
-    /// The deployed library is nearer to fresh than to kept memory.
-    pub fn is_fresh(&self) -> bool {
-        self.fresh_s > self.reused_s && self.deployed_s > self.fresh_s.midpoint(self.reused_s)
     }
 
     /// The share is above [`MATTERS`], and no round denies that there is one.
@@ -142,26 +139,31 @@ pub fn page_tax(
         }
         seen.push(row);
     }
-    Ok(Some(summary(setting, plan.clients, &seen, no_huge)))
+    Ok(Some(summary(setting, plan, &seen, no_huge)))
 }
 
 fn index(pages: Pages) -> usize {
     Pages::ALL.iter().position(|p| *p == pages).unwrap_or(0)
 }
 
-fn summary(setting: &Setting, clients: u32, seen: &[[Option<f64>; 4]], no_huge: Option<String>) -> PageTax {
+fn summary(setting: &Setting, plan: &TaxPlan, seen: &[[Option<f64>; 4]], no_huge: Option<String>) -> PageTax {
     let of = |pages| {
         let all: Vec<f64> = seen.iter().filter_map(|row| row[index(pages)]).collect();
         median(&all).unwrap_or(f64::NAN)
     };
     let tax = |row: &[Option<f64>; 4]| Some(1.0 - row[index(Pages::Reused)]? / row[index(Pages::Deployed)]?);
+    let (deployed_s, fresh_s, reused_s) = (of(Pages::Deployed), of(Pages::Fresh), of(Pages::Reused));
+    let nearer_to_fresh = || fresh_s > reused_s && deployed_s > fresh_s.midpoint(reused_s);
     PageTax {
         setting: *setting,
-        clients,
-        deployed_s: of(Pages::Deployed),
-        fresh_s: of(Pages::Fresh),
+        fresh: plan
+            .deployed_is
+            .map_or_else(nearer_to_fresh, |pages| pages == Pages::Fresh),
+        clients: plan.clients,
+        deployed_s,
+        fresh_s,
         huge_s: no_huge.map_or_else(|| Ok(of(Pages::Huge)), Err),
-        reused_s: of(Pages::Reused),
+        reused_s,
         rounds: seen.iter().filter_map(tax).collect(),
     }
 }
@@ -201,7 +203,7 @@ mod tests {
             .unwrap();
         assert!((tax.share().0 - 0.5).abs() < 1e-9);
         assert!((tax.huge_share().unwrap().0 - 0.4).abs() < 1e-9);
-        assert!(tax.is_fresh() && tax.matters());
+        assert!(tax.fresh && tax.matters());
         assert_eq!((tax.clients, tax.rounds.len()), (2, 3));
         assert_eq!(
             tax.affords(tax.reused_s, tax.deployed_s).unwrap().to_string(),
@@ -241,7 +243,7 @@ mod tests {
         });
         let tax = tax.unwrap().unwrap();
         assert_eq!(tax.share(), Share(0.0));
-        assert!(!tax.is_fresh() && !tax.matters());
+        assert!(!tax.fresh && !tax.matters());
         assert!((tax.if_fresh().0 - 0.5).abs() < 1e-9);
     }
 

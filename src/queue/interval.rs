@@ -48,7 +48,7 @@ impl Interval {
     }
 }
 
-/// The long-run quantile `q` from a run of the station, with an interval that covers it in at least 90 % of runs.
+/// The long-run quantile `q` from a run of the station, with an interval that covers it in at least 90 % of simulated runs.
 ///
 /// The run's service times are simulated in the long run; the outcome is scaled by what was measured over what the
 /// simulation makes of the run itself. The interval comes from doing the same with the run resampled in blocks, service times and

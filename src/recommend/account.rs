@@ -14,7 +14,7 @@ use crate::verdict::{Limit, Verdict};
 /// CPU of argon2-cffi's wheel over this engine's, lowest and highest of four settings (`docs/pages.md`): it holds no AVX2 code.
 const ARGON2_CFFI: (f64, f64) = (1.16, 1.52);
 /// CPU of libxcrypt's bcrypt over this engine's, at cost 12 (`docs/pages.md`).
-const LIBXCRYPT: (f64, f64) = (0.89, 0.89);
+const LIBXCRYPT: (f64, f64) = (0.88, 0.91);
 
 /// Share of the logins that the bound of the queue may refuse before it is a doubt.
 const REFUSED: f64 = 0.01;

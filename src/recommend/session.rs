@@ -143,6 +143,11 @@ impl Session<'_> {
         told
     }
 
+    /// Every doubt that was kept.
+    pub(super) fn doubts(&self) -> Vec<Caveat> {
+        self.caveats.iter().map(|(_, caveat)| caveat.clone()).collect()
+    }
+
     /// Doubts a measurement that disagrees with an earlier one of the same setting, and remembers it.
     pub(super) fn compare(&mut self, run: &Measurement) {
         let Some(now) = CpuPerHash::of(run) else { return };
