@@ -3,10 +3,11 @@
 use std::path::Path;
 use std::sync::{Arc, LazyLock};
 
+use hashtune::caveat::Caveat;
 use hashtune::engine::{Engine, Native, Pages};
 use hashtune::host::{self, Host};
-use hashtune::measure::{CounterReading, Load, Measure, MeasureError, Measurement, Runner};
-use hashtune::queue::{Cpus, Station};
+use hashtune::measure::{CounterReading, Load, Measure, MeasureError, Measurement, Runner, demands};
+use hashtune::queue::{self, Cpus, Interval, Station};
 use hashtune::setting::Setting;
 use hashtune::stats::quantile;
 
@@ -47,13 +48,13 @@ pub fn native() -> Arc<dyn Engine> {
 
 /// Measures with an engine of its own and without a deadline, and with an eye on what else the machine does.
 pub fn measure(engine: Arc<dyn Engine>, setting: &Setting, load: &Load) -> Result<Measurement, MeasureError> {
-    let runner = Runner::new(engine, cpus().usable()).counters(|| CounterReading::of(&HOST));
-    { runner }.measure(setting, load)
+    let mut runner = Runner::new(engine, cpus().usable()).counters(|| CounterReading::of(&HOST));
+    runner.measure(setting, load)
 }
 
 /// Whether the program doubts nothing of its own run but a quota's throttling, which is what is under test there.
 pub fn is_quiet(run: &Measurement) -> bool {
-    run.caveats.iter().all(|c| c.code() == "throttled")
+    run.caveats.iter().all(|c| matches!(c, Caveat::CpuThrottled { .. }))
 }
 
 /// Measures until the program doubts nothing of its own run but a quota's throttling, [`TRIES`] times at most; with the number of runs
@@ -67,6 +68,32 @@ pub fn measure_undoubted(setting: &Setting, load: &Load) -> Result<(Measurement,
         }
         repeated += 1;
     }
+}
+
+/// A run of `n` arrivals as the recommendation makes it, on a schedule chosen at the service times of `pool`, and what it says of the
+/// long run.
+pub fn at_rate(
+    setting: &Setting,
+    station: &Station,
+    rate: f64,
+    n: usize,
+    pool: &[f64],
+    seed: u64,
+) -> Result<(Measurement, Option<Interval>), MeasureError> {
+    let schedule = queue::choose_schedule(station, rate, n, pool, QUANTILE, seed).expect("a pool and arrivals");
+    let load = Load::Open {
+        arrivals: schedule.arrivals.clone(),
+        workers: station.workers,
+    };
+    let run = measure(native(), setting, &load)?;
+    let seen = queue::Run {
+        rate,
+        arrivals: &schedule.arrivals,
+        latencies: &run.latencies(),
+        cpu: &demands(&run, run.cpu_per_hash()),
+    };
+    let interval = queue::interval(station, &seen, QUANTILE, seed, queue::RESAMPLES);
+    Ok((run, interval))
 }
 
 /// CPU seconds of a hash with every CPU busy, from about `seconds` of hashes.

@@ -10,11 +10,13 @@ use std::error::Error;
 use hashtune::arrivals::{derive, poisson};
 use hashtune::measure::demands;
 use hashtune::measure::{Load, MeasureError, Measurement};
-use hashtune::queue::{self, Interval};
+use hashtune::queue::Interval;
 use hashtune::setting::Setting;
 use hashtune::stats::quantile;
 
-use crate::common::{QUANTILE, cpus, is_quiet, loaded_cost, measure, native, saturated, setting, spread, station};
+use crate::common::{
+    QUANTILE, at_rate, cpus, is_quiet, loaded_cost, measure, native, saturated, setting, spread, station,
+};
 
 const ROUNDS: u64 = 10;
 /// Arrivals of a run; the stretch after it has twice as many.
@@ -60,21 +62,12 @@ fn observe(setting: &Setting, rate: f64, seed: u64) -> Result<Option<Round>, Mea
     let station = station();
     let closed = measure(native(), setting, &saturated(1.0))?;
     let pool = demands(&closed, closed.cpu_per_hash());
-    let schedule =
-        queue::choose_schedule(&station, rate, ARRIVALS, &pool, QUANTILE, seed).expect("a pool and arrivals");
-    let open = |arrivals: Vec<f64>| {
-        let workers = station.workers;
-        measure(native(), setting, &Load::Open { arrivals, workers })
+    let (run, interval) = at_rate(setting, &station, rate, ARRIVALS, &pool, seed)?;
+    let unchosen = Load::Open {
+        arrivals: poisson(derive(seed, 1), rate, 2 * ARRIVALS),
+        workers: station.workers,
     };
-    let run = open(schedule.arrivals.clone())?;
-    let seen = queue::Run {
-        rate,
-        arrivals: &schedule.arrivals,
-        latencies: &run.latencies(),
-        cpu: &demands(&run, run.cpu_per_hash()),
-    };
-    let interval = queue::interval(&station, &seen, QUANTILE, seed, queue::RESAMPLES);
-    let stretch = open(poisson(derive(seed, 1), rate, 2 * ARRIVALS))?;
+    let stretch = measure(native(), setting, &unchosen)?;
     Ok(interval.map(|interval| Round { run, interval, stretch }))
 }
 

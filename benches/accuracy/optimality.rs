@@ -17,7 +17,7 @@ use hashtune::setting::{Algorithm, Setting};
 use hashtune::stats::quantile;
 use hashtune::strength::{Attacker, at_or_above_floor};
 
-use crate::common::{QUANTILE, cpus, measure, native, saturated, spread};
+use crate::common::{QUANTILE, at_rate, cpus, measure, native, saturated, spread};
 use crate::job;
 
 /// Passes swept, and asked for.
@@ -93,7 +93,7 @@ pub fn run() -> Result<(), Box<dyn Error>> {
 fn sweep() -> Result<(usize, Vec<Setting>), MeasureError> {
     let mut fitting = Vec::new();
     let mut measured = 0;
-    let lanes: Vec<u32> = (0..).map(|i| 1 << i).take_while(|p| *p <= cpus().affinity).collect();
+    let lanes = grid::lanes(cpus().usable(), u32::MAX);
     for line in grid::lines(Algorithm::Argon2id, 512 << 10, &lanes) {
         let passes = |s: &Setting| matches!(s, Setting::Argon2id(a) if a.time_cost() <= MAX_TIME_COST);
         let mut missed = 0;
@@ -137,16 +137,7 @@ fn best_interval(setting: &Setting, seconds: f64) -> Result<Option<Interval>, Me
         }
         let n = (PEAK_PER_S * seconds) as usize;
         let seed = derive(11, workers.into());
-        let schedule = queue::choose_schedule(&station, PEAK_PER_S, n, &pool, QUANTILE, seed).expect("a pool");
-        let arrivals = schedule.arrivals.clone();
-        let run = measure(native(), setting, &Load::Open { arrivals, workers })?;
-        let seen = queue::Run {
-            rate: PEAK_PER_S,
-            arrivals: &schedule.arrivals,
-            latencies: &run.latencies(),
-            cpu: &demands(&run, run.cpu_per_hash()),
-        };
-        let interval = queue::interval(&station, &seen, QUANTILE, seed, queue::RESAMPLES);
+        let (_, interval) = at_rate(setting, &station, PEAK_PER_S, n, &pool, seed)?;
         best = best
             .into_iter()
             .chain(interval)

@@ -77,7 +77,7 @@ pub fn run(plan: &Plan) -> Result<Outcome, Failure> {
             let left_s = request.time_limit_s - began_s;
             if plan.pages == Pages::Deployed && !plan.quick && !plan.quiet && left_s > tax::SECONDS {
                 let mut progress = terminal.progress();
-                let told = tax::account(pick, &request, &host, began_s, &mut progress);
+                let told = tax::account(pick, &request, &host, &runner, &mut progress);
                 drop(progress);
                 match told {
                     Ok(lines) => terminal.notes(&lines),

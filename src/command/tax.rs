@@ -1,7 +1,6 @@
 //! The page-fault tax: its share of the CPU, what to set against it, and what that would pay for.
 
 use std::sync::Arc;
-use std::time::Instant;
 
 use hashtune::caveat::Caveat;
 use hashtune::engine::advice::{Advice, HashThreads, PageFacts, advise};
@@ -61,7 +60,7 @@ pub fn advice(tax: &PageTax, threads: HashThreads, host: &Host) -> Vec<Advice> {
 }
 
 /// Lines for people about a recommendation: where its memory is fresh for every hash, or that of the next setting would be. None
-/// where memory is kept anyway. The run began `elapsed_s` ago; its time limit holds here, too.
+/// where memory is kept anyway. The clock and the time limit are those of `main`, the runner of the main job.
 ///
 /// # Errors
 /// When the engine fails.
@@ -69,19 +68,17 @@ pub fn account(
     pick: &Recommendation,
     request: &Request,
     host: &Host,
-    elapsed_s: f64,
+    main: &Runner,
     observer: &mut dyn Observer,
 ) -> Result<Vec<String>, MeasureError> {
     let next = pick.next.as_ref().map(|(next, _)| next);
     let Some(subject) = [Some(&pick.setting), next].into_iter().flatten().find(|s| is_fresh(s)) else {
         return Ok(Vec::new());
     };
-    let now = Instant::now();
     let runner = |pages| {
         let engine = Arc::new(Native::new(pages));
         let (cpus, app_cpu, limit_s) = (request.usable_cpus, request.budget.app_cpu, request.time_limit_s);
-        let ago = Seconds(elapsed_s + now.elapsed().as_secs_f64());
-        machine::runner(engine, host, cpus, app_cpu, limit_s).begun(ago)
+        machine::runner(engine, host, cpus, app_cpu, limit_s).begun(Seconds(main.elapsed_s()))
     };
     let Some(tax) = measure(subject, request.usable_cpus, runner)? else {
         return Ok(Vec::new());
