@@ -75,6 +75,8 @@ pub enum Caveat {
     CpuThrottled { throttled: u64, periods: u64, seconds: f64 },
     /// The hypervisor gave CPU time to others while measuring.
     StolenTime { share: f64 },
+    /// CPU time that the hashes were due did not reach them, and no counter says who had it.
+    LostTime { share: f64 },
     /// Other processes used CPU time while measuring.
     BusyHost { cpus: f64 },
     /// Tasks waited for memory while measuring (pressure stall information).
@@ -154,6 +156,7 @@ impl Caveat {
         OwnMemoryLimit => "own-memory-limit",
         CpuThrottled => "cpu-throttled",
         StolenTime => "stolen-time",
+        LostTime => "lost-time",
         BusyHost => "busy-host",
         MemoryPressure => "memory-pressure",
         FrequencyChanged => "frequency-changed",
@@ -238,6 +241,10 @@ impl Caveat {
                 )
             }
             Self::StolenTime { share } => format!("the hypervisor took {} % of the CPU time", Short(share * 100.0)),
+            Self::LostTime { share } => format!(
+                "{} % of the CPU time that the hashes were due did not reach them, and no counter says who had it",
+                Short(share * 100.0)
+            ),
             Self::BusyHost { cpus } => format!("other processes used {} CPUs meanwhile", Short(*cpus)),
             Self::MemoryPressure { share } => {
                 format!("tasks waited for memory in {} % of the time", Short(share * 100.0))
@@ -356,7 +363,7 @@ impl Caveat {
             Self::OwnMemoryLimit { limit, .. } => return format!("run with a higher limit ({limit} unlimited), then repeat"),
             Self::MemoryForced { .. } => "measure again where that much memory is available",
             Self::CpuThrottled { .. } => "none needed where the quota is the one in production; else measure without it",
-            Self::StolenTime { .. } => "repeat on a quiet or dedicated host",
+            Self::StolenTime { .. } | Self::LostTime { .. } => "repeat on a quiet or dedicated host",
             Self::BusyHost { .. } => "stop the other load, or repeat when the host is idle",
             Self::LoadedBefore { .. } => "repeat when the host is idle",
             Self::MemoryPressure { .. } => "free memory, or lower --mem, and repeat",

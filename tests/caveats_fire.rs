@@ -87,6 +87,10 @@ const PROVOKED: &[Provocation] = &[
             })
         },
     ),
+    (&["lost-time"], || {
+        // Each hash has its CPU back late, and no counter tells.
+        at_the_peak(|m| m.samples.iter_mut().for_each(|s| s.finished += 0.005))
+    }),
     (&["frequency-changed"], || {
         counted(|reading| CounterReading {
             mhz: 1000.0 * reading as f64,

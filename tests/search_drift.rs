@@ -165,6 +165,41 @@ fn one_burst_at_the_peak_is_measured_again_and_changes_no_answer() {
     assert_eq!(pick.setting, calm.setting);
 }
 
+/// In the first run at the peak every hash has its CPU back late, and no counter tells.
+struct StalledPeak(DearPeak);
+
+impl Measure for StalledPeak {
+    fn measure(&mut self, setting: &Setting, load: &Load) -> Result<Measurement, MeasureError> {
+        let stalled = matches!(load, Load::Open { .. }) && self.0.tried().is_empty();
+        let mut measured = self.0.measure(setting, load)?;
+        if stalled {
+            measured.samples.iter_mut().for_each(|s| s.finished += 0.1);
+        }
+        Ok(measured)
+    }
+
+    fn peak_memory(&mut self, setting: &Setting, workers: u32) -> Result<PeakMemory, MeasureError> {
+        self.0.peak_memory(setting, workers)
+    }
+
+    fn elapsed_s(&self) -> f64 {
+        self.0.elapsed_s()
+    }
+}
+
+#[test]
+fn a_stall_at_the_peak_is_measured_again_and_changes_no_answer() {
+    let mut asked = request(budget(250.0, 20.0, 1024, None), two_cpus());
+    // With lanes it cannot be told.
+    asked.bounds.max_lanes = 1;
+    let answer = |world: &mut dyn Measure| pick(recommend(&asked, world, &mut Silent).unwrap().answer);
+    let calm = answer(&mut DearPeak::new(1.0, 0));
+    let mut world = StalledPeak(DearPeak::new(1.0, 0));
+    let pick = answer(&mut world);
+    assert_eq!(world.0.tried(), [calm.setting; 2]);
+    assert_eq!(pick.setting, calm.setting);
+}
+
 /// Others disturb every closed loop of close measurements, and no run at the peak.
 struct Company(World);
 

@@ -1,10 +1,12 @@
 //! What the parts share: this machine, and how spreads are printed.
 
 use std::path::Path;
+use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, LazyLock};
 
+use hashtune::arrivals::derive;
 use hashtune::caveat::Caveat;
-use hashtune::engine::{Engine, Native, Pages};
+use hashtune::engine::{Engine, EngineError, Native, Pages, Slot, clock};
 use hashtune::host::{self, Host};
 use hashtune::measure::{CounterReading, Load, Measure, MeasureError, Measurement, Runner, demands};
 use hashtune::queue::{self, Cpus, Interval, Station};
@@ -46,6 +48,39 @@ pub fn native() -> Arc<dyn Engine> {
     Arc::new(Native::new(Pages::Deployed))
 }
 
+/// An engine whose costs are known: each hash spins until its thread has used the CPU seconds that were drawn for it.
+#[derive(Clone)]
+pub struct Spin {
+    /// What is drawn from.
+    costs: Arc<[f64]>,
+    drawn: Arc<AtomicU64>,
+}
+
+impl Spin {
+    pub fn new(costs: Vec<f64>) -> Self {
+        let (costs, drawn) = (costs.into(), Arc::default());
+        Self { costs, drawn }
+    }
+}
+
+impl Engine for Spin {
+    fn name(&self) -> &'static str {
+        "spin"
+    }
+
+    fn slot(&self, _: &Setting) -> Result<Box<dyn Slot>, EngineError> {
+        Ok(Box::new(self.clone()))
+    }
+}
+
+impl Slot for Spin {
+    fn hash(&mut self) -> Result<(), EngineError> {
+        let drawn = derive(1, self.drawn.fetch_add(1, Ordering::Relaxed));
+        clock::spin(self.costs[(drawn % self.costs.len() as u64) as usize]);
+        Ok(())
+    }
+}
+
 /// Measures with an engine of its own and without a deadline, and with an eye on what else the machine does.
 pub fn measure(engine: Arc<dyn Engine>, setting: &Setting, load: &Load) -> Result<Measurement, MeasureError> {
     let mut runner = Runner::new(engine, cpus().usable()).counters(|| CounterReading::of(&HOST));
@@ -73,6 +108,7 @@ pub fn measure_undoubted(setting: &Setting, load: &Load) -> Result<(Measurement,
 /// A run of `n` arrivals as the recommendation makes it, on a schedule chosen at the service times of `pool`, and what it says of the
 /// long run.
 pub fn at_rate(
+    engine: Arc<dyn Engine>,
     setting: &Setting,
     station: &Station,
     rate: f64,
@@ -85,7 +121,7 @@ pub fn at_rate(
         arrivals: schedule.arrivals.clone(),
         workers: station.workers,
     };
-    let run = measure(native(), setting, &load)?;
+    let run = measure(engine, setting, &load)?;
     let seen = queue::Run {
         rate,
         arrivals: &schedule.arrivals,

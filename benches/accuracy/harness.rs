@@ -4,12 +4,10 @@ use std::error::Error;
 use std::sync::Arc;
 
 use hashtune::arrivals::poisson;
-use hashtune::engine::{Engine, EngineError, Slot, clock};
 use hashtune::measure::Load;
-use hashtune::setting::Setting;
 use hashtune::stats::quantile;
 
-use crate::common::{RUNS, busy, cpus, measure, native, saturated, setting, spread};
+use crate::common::{RUNS, Spin, busy, cpus, measure, native, saturated, setting, spread};
 
 /// At saturation every CPU hashes all the time: logins/s x CPU of a hash / CPUs is 1.
 pub fn saturation() -> Result<(), Box<dyn Error>> {
@@ -25,26 +23,6 @@ pub fn saturation() -> Result<(), Box<dyn Error>> {
     Ok(())
 }
 
-/// An engine whose cost is known: it spins until its thread has used so many seconds of CPU.
-struct Spin(f64);
-
-impl Engine for Spin {
-    fn name(&self) -> &'static str {
-        "spin"
-    }
-
-    fn slot(&self, _: &Setting) -> Result<Box<dyn Slot>, EngineError> {
-        Ok(Box::new(Spin(self.0)))
-    }
-}
-
-impl Slot for Spin {
-    fn hash(&mut self) -> Result<(), EngineError> {
-        clock::spin(self.0);
-        Ok(())
-    }
-}
-
 /// A known cost, measured; the CPU time that the generator takes for itself; and how late the open loop starts its hashes.
 pub fn spin() -> Result<(), Box<dyn Error>> {
     println!("\nan engine that spins for a known CPU time; open loop at half of what the CPUs serve, 3 s a run");
@@ -52,7 +30,7 @@ pub fn spin() -> Result<(), Box<dyn Error>> {
     for ms in [5.0, 40.0] {
         let (mut closed, mut open, mut late) = (Vec::new(), Vec::new(), Vec::new());
         for seed in 0..RUNS as u64 {
-            let engine = || Arc::new(Spin(ms / 1e3));
+            let engine = || Arc::new(Spin::new(vec![ms / 1e3]));
             let any = setting("bcrypt:4");
             closed.push(measure(engine(), &any, &saturated(1.0))?.cpu_per_hash() / (ms / 1e3));
             let rate = 0.5 * cpus().usable() / (ms / 1e3);

@@ -137,7 +137,7 @@ fn best_interval(setting: &Setting, seconds: f64) -> Result<Option<Interval>, Me
         }
         let n = (PEAK_PER_S * seconds) as usize;
         let seed = derive(11, workers.into());
-        let (_, interval) = at_rate(setting, &station, PEAK_PER_S, n, &pool, seed)?;
+        let (_, interval) = at_rate(native(), setting, &station, PEAK_PER_S, n, &pool, seed)?;
         best = best
             .into_iter()
             .chain(interval)

@@ -12,6 +12,8 @@ pub struct Thresholds {
     pub cpus: f64,
     /// Share of the CPUs' time that the hypervisor may take.
     pub stolen: f64,
+    /// Share of the CPU time due to the hashes that may get lost ([`Measurement::lost_share`]).
+    pub lost: f64,
     /// CPUs that other processes may use.
     pub others_cpus: f64,
     /// Share of the time that tasks may wait for memory.
@@ -34,6 +36,7 @@ impl Thresholds {
         Self {
             cpus,
             stolen: 0.01,
+            lost: 0.02,
             others_cpus: 0.05,
             memory_stall: 0.01,
             late_s: 0.002,
@@ -50,6 +53,7 @@ pub fn caveats(m: &Measurement, t: &Thresholds) -> Vec<Caveat> {
     let found = [
         throttled(m),
         stolen(m, t),
+        lost(m, t),
         busy(m, t),
         memory_pressure(m, t),
         arrivals(m),
@@ -78,6 +82,16 @@ fn stolen(m: &Measurement, t: &Thresholds) -> Option<Caveat> {
 fn busy(m: &Measurement, t: &Thresholds) -> Option<Caveat> {
     let cpus = m.disturbance.others_cpus;
     (cpus > t.others_cpus && cpus * m.wall_s > t.ticks_s).then_some(Caveat::BusyHost { cpus })
+}
+
+/// Least CPU time whose loss is worth a word, in seconds: waking a few threads is no stall.
+const LOST_S: f64 = 0.005;
+
+/// What the counters explain already is not told twice.
+fn lost(m: &Measurement, t: &Thresholds) -> Option<Caveat> {
+    let share = m.lost_share(t.cpus);
+    let explained = stolen(m, t).or_else(|| busy(m, t)).is_some();
+    (share > t.lost && share * m.cpu_s > LOST_S && !explained).then_some(Caveat::LostTime { share })
 }
 
 fn memory_pressure(m: &Measurement, t: &Thresholds) -> Option<Caveat> {

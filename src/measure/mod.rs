@@ -7,6 +7,7 @@ mod driver;
 #[cfg(test)]
 mod driver_tests;
 mod gate;
+mod lost;
 mod memory;
 mod observer;
 mod repeat;

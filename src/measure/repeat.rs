@@ -10,9 +10,11 @@ pub const DISTURBED: f64 = 0.1;
 /// Times its own length that must be left for a run to be repeated.
 const ROOM: f64 = 1.5;
 
-/// Share of the usable CPUs that other processes or the hypervisor took during a run; 0 where the ticks tell nothing.
+/// Share of the usable CPUs that other processes or the hypervisor took during a run, or of the CPU time due to the hashes that did
+/// not reach them, whichever is more; 0 where the ticks tell nothing.
 pub fn disturbed(run: &Measurement, usable_cpus: f64) -> f64 {
-    let share = (run.disturbance.others_cpus / usable_cpus).max(run.disturbance.stolen);
+    let counted = (run.disturbance.others_cpus / usable_cpus).max(run.disturbance.stolen);
+    let share = counted.max(run.lost_share(usable_cpus));
     if share * usable_cpus * run.wall_s > Thresholds::new(usable_cpus).ticks_s {
         share
     } else {

@@ -4,7 +4,7 @@ use super::confirm::{ARRIVALS, Basis, Confirmed, Evidence, Offer, endless, lone_
 use super::search::Proposal;
 use super::session::Session;
 use crate::caveat::Caveat;
-use crate::measure::{Load, MeasureError, Measurement, PeakMemory, demands};
+use crate::measure::{Load, MeasureError, Measurement, PeakMemory, Thresholds, demands};
 use crate::queue::{self, Interval};
 use crate::units::Millis;
 use crate::verdict::Cost;
@@ -23,8 +23,8 @@ struct Peak<'a> {
 }
 
 impl Session<'_> {
-    /// Measures a proposal at the offered rate. A miss with hashes dearer than they were with every CPU busy is measured once more:
-    /// one burst of somebody else's work must not cost the service half of its strength.
+    /// Measures a proposal at the offered rate. A miss is measured once more where hashes were dearer than with every CPU busy, or did
+    /// not get the CPU time that they were due: one burst of somebody else's work must not cost the service half of its strength.
     pub(super) fn measure_at(
         &mut self,
         proposal: &Proposal,
@@ -50,20 +50,33 @@ impl Session<'_> {
             memory,
         };
         let run = self.run_at(&peak, &load)?;
-        let dearer = self.dearer_at_the_peak(&run).is_some();
         let judged = self.judge_run(&peak, &run);
-        let room = self.remaining_s() > ROOM * run.wall_s;
-        if !matches!(judged, Confirmed::No(_)) || !dearer || !room {
+        if !matches!(judged, Confirmed::No(_)) || self.remaining_s() <= ROOM * run.wall_s {
             return Ok(judged);
         }
-        self.observer
-            .note("hashes cost more at the peak than with every CPU busy before: measuring once more");
+        let Some(why) = self.excuse(&run) else {
+            return Ok(judged);
+        };
+        self.observer.note(&format!("{why}: measuring once more"));
         let again = self.run_at(&peak, &load)?;
-        Ok(if again.cpu_per_hash() < run.cpu_per_hash() {
+        let cpus = self.request.usable_cpus;
+        // What a hash takes on a CPU of its own.
+        let taken = |run: &Measurement| run.cpu_per_hash() / (1.0 - run.lost_share(cpus));
+        Ok(if taken(&again) < taken(&run) {
             self.judge_run(&peak, &again)
         } else {
             judged
         })
+    }
+
+    /// Why a run that missed may not be the setting's fault.
+    fn excuse(&self, run: &Measurement) -> Option<&'static str> {
+        if self.dearer_at_the_peak(run).is_some() {
+            return Some("hashes cost more at the peak than with every CPU busy before");
+        }
+        let cpus = self.request.usable_cpus;
+        let held_up = run.lost_share(cpus) > Thresholds::new(cpus).lost;
+        held_up.then_some("hashes at the peak waited for CPUs that should have been free")
     }
 
     fn run_at(&mut self, peak: &Peak, load: &Load) -> Result<Measurement, MeasureError> {

@@ -1,0 +1,79 @@
+//! CPU time that hashes could have had and did not get.
+
+use super::Measurement;
+
+impl Measurement {
+    /// Share of the time on `cpus` CPUs that the hashes in flight were due and did not get, whoever had it: other processes, or a
+    /// hypervisor that takes a CPU away without counting it as stolen. 0 where that cannot be told: with several lanes, whose
+    /// threads wait for each other, and when a quota stopped the process.
+    ///
+    /// With k hashes in flight k threads can run, so min(k, `cpus`) CPUs should work for them. What they got is the CPU time.
+    #[allow(clippy::cast_precision_loss)]
+    pub fn lost_share(&self, cpus: f64) -> f64 {
+        if self.setting.lanes() > 1 || self.disturbance.throttled_periods > 0 {
+            return 0.0;
+        }
+        // A hash is in flight from when it should have started: a CPU that comes late is lost as well.
+        let begins = self.samples.iter().map(|s| (s.started - s.lateness, 1_i64));
+        let ends = self.samples.iter().map(|s| (s.finished, -1));
+        let mut changes: Vec<(f64, i64)> = begins.chain(ends).collect();
+        changes.sort_by(|a, b| a.0.total_cmp(&b.0));
+        let (mut due, mut in_flight, mut since) = (0.0, 0, 0.0);
+        for (at, change) in changes {
+            due += (in_flight as f64).min(cpus) * (at - since);
+            in_flight += change;
+            since = at;
+        }
+        if due > 0.0 {
+            (1.0 - self.cpu_s / due).max(0.0)
+        } else {
+            0.0
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::Sample;
+    use super::super::testing::steady;
+    use super::*;
+
+    #[test]
+    fn free_cpus_that_did_not_work_are_lost() {
+        let mut m = steady(40);
+        assert!(m.lost_share(2.0) < 1e-9, "{}", m.lost_share(2.0));
+        // Each hash ends 2.5 ms late.
+        m.samples.iter_mut().for_each(|s| s.finished += 0.002_5);
+        assert!((m.lost_share(2.0) - 0.2).abs() < 1e-9);
+        // ... or begins so.
+        let mut m = steady(40);
+        for s in &mut m.samples {
+            s.started += 0.002_5;
+            s.lateness += 0.002_5;
+            s.finished += 0.002_5;
+        }
+        assert!((m.lost_share(2.0) - 0.2).abs() < 1e-9);
+        m.disturbance.throttled_periods = 1;
+        assert_eq!(m.lost_share(2.0), 0.0, "the quota's doing");
+    }
+
+    #[test]
+    fn hashes_that_share_the_cpus_lose_nothing() {
+        let mut m = steady(3);
+        for (worker, s) in (0..).zip(&mut m.samples) {
+            *s = Sample {
+                finished: 0.030,
+                worker,
+                ..Sample::default()
+            };
+        }
+        m.cpu_s = 0.060;
+        assert!(m.lost_share(2.0) < 1e-9);
+        assert!(
+            (m.lost_share(3.0) - 1.0 / 3.0).abs() < 1e-9,
+            "an idle CPU is one that they were due"
+        );
+        m.setting = "argon2id:m=65536,t=1,p=2".parse().unwrap();
+        assert_eq!(m.lost_share(3.0), 0.0, "lanes wait for each other");
+    }
+}
