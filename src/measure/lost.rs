@@ -1,29 +1,20 @@
 //! CPU time that hashes could have had and did not get.
 
-use super::Measurement;
+use super::{Measurement, Sample};
+use crate::queue;
 
 impl Measurement {
     /// Share of the time on `cpus` CPUs that the hashes in flight were due and did not get, whoever had it: other processes, or a
     /// hypervisor that takes a CPU away without counting it as stolen. 0 where that cannot be told: with several lanes, whose
     /// threads wait for each other, and when a quota stopped the process.
-    ///
-    /// With k hashes in flight k threads can run, so min(k, `cpus`) CPUs should work for them. What they got is the CPU time.
-    #[allow(clippy::cast_precision_loss)]
     pub fn lost_share(&self, cpus: f64) -> f64 {
         if self.setting.lanes() > 1 || self.disturbance.throttled_periods > 0 {
             return 0.0;
         }
         // A hash is in flight from when it should have started: a CPU that comes late is lost as well.
-        let begins = self.samples.iter().map(|s| (s.started - s.lateness, 1_i64));
-        let ends = self.samples.iter().map(|s| (s.finished, -1));
-        let mut changes: Vec<(f64, i64)> = begins.chain(ends).collect();
-        changes.sort_by(|a, b| a.0.total_cmp(&b.0));
-        let (mut due, mut in_flight, mut since) = (0.0, 0, 0.0);
-        for (at, change) in changes {
-            due += (in_flight as f64).min(cpus) * (at - since);
-            in_flight += change;
-            since = at;
-        }
+        let in_flight = |s: &Sample| (s.started - s.lateness, s.finished);
+        let spans: Vec<(f64, f64)> = self.samples.iter().map(in_flight).collect();
+        let due: f64 = queue::due(&spans, cpus).iter().sum();
         if due > 0.0 {
             (1.0 - self.cpu_s / due).max(0.0)
         } else {
@@ -34,7 +25,6 @@ impl Measurement {
 
 #[cfg(test)]
 mod tests {
-    use super::super::Sample;
     use super::super::testing::steady;
     use super::*;
 

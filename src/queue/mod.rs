@@ -9,12 +9,14 @@
 //! with fewer beside it is cheaper, since memory bandwidth is shared.
 
 mod alone;
+mod due;
 mod interval;
 mod long_run;
 mod schedule;
 mod simulate;
 
 pub use alone::{fitted_alone_ratio, loaded_demands};
+pub use due::due;
 pub use interval::{Interval, RESAMPLES, Run, interval};
 pub use long_run::{MAX_LOAD, long_run_quantile, smallest_workers};
 pub use schedule::{Schedule, choose_schedule};
