@@ -91,7 +91,7 @@ pub enum Caveat {
         first: Millis,
         second: Millis,
     },
-    /// Others took many of the CPUs, also when it was measured once more.
+    /// Others took much of the CPU time, also when it was measured once more.
     StillDisturbed { share: f64 },
     /// Hashes whose CPU time was far from what was usual. They are counted like all others.
     Outliers {
@@ -270,7 +270,7 @@ impl Caveat {
             }
             Self::StillDisturbed { share } => {
                 format!(
-                    "others took {} % of the CPUs, also when it was measured once more",
+                    "others took {} % of the CPU time, also when it was measured once more",
                     Short(share * 100.0)
                 )
             }

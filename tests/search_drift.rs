@@ -6,7 +6,7 @@ mod common;
 use common::{World, budget, request, two_cpus};
 use hashtune::arrivals::poisson;
 use hashtune::caveat::Caveat;
-use hashtune::measure::{Load, Measure, MeasureError, Measurement, PeakMemory, Silent};
+use hashtune::measure::{DISTURBED, Load, Measure, MeasureError, Measurement, PeakMemory, Silent};
 use hashtune::queue;
 use hashtune::recommend::{Answer, Effort, Recommendation, recommend};
 use hashtune::setting::{Algorithm, Setting};
@@ -173,7 +173,10 @@ impl Measure for StalledPeak {
         let stalled = matches!(load, Load::Open { .. }) && self.0.tried().is_empty();
         let mut measured = self.0.measure(setting, load)?;
         if stalled {
-            measured.samples.iter_mut().for_each(|s| s.finished += 0.1);
+            measured.samples.iter_mut().for_each(|s| s.finished += 0.01);
+            // So little that only a miss is a reason to look again.
+            let lost = measured.lost(2.0).share;
+            assert!(lost > 0.02 && lost < DISTURBED, "{lost}");
         }
         Ok(measured)
     }

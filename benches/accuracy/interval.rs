@@ -38,7 +38,8 @@ struct Hasher {
 /// What one run said, and what came after it.
 struct Round {
     run: Measurement,
-    interval: Interval,
+    /// `None` where its load would not have settled.
+    interval: Option<Interval>,
     stretch: Measurement,
 }
 
@@ -79,7 +80,7 @@ pub fn run() -> Result<(), Box<dyn Error>> {
         for seed in (0..hasher.rounds).map(|round| derive(7, round)) {
             for ((load, times), rounds) in LOADS.iter().zip(&mut cells) {
                 let rate = load * cpus().usable() / cost;
-                rounds.extend(observe(&hasher, rate, times * ARRIVALS, seed)?);
+                rounds.push(observe(&hasher, rate, times * ARRIVALS, seed)?);
             }
         }
         for ((load, _), rounds) in LOADS.iter().zip(&cells) {
@@ -94,7 +95,7 @@ fn closed(hasher: &Hasher, seconds: f64) -> Result<Measurement, MeasureError> {
     measure(Arc::clone(&hasher.engine), &hasher.setting, &saturated(seconds))
 }
 
-fn observe(hasher: &Hasher, rate: f64, unchosen: usize, seed: u64) -> Result<Option<Round>, MeasureError> {
+fn observe(hasher: &Hasher, rate: f64, unchosen: usize, seed: u64) -> Result<Round, MeasureError> {
     let station = station();
     let calibration = closed(hasher, 1.0)?;
     let pool = demands(&calibration, calibration.cpu_per_hash());
@@ -105,7 +106,7 @@ fn observe(hasher: &Hasher, rate: f64, unchosen: usize, seed: u64) -> Result<Opt
         workers: station.workers,
     };
     let stretch = measure(engine(), &hasher.setting, &unchosen)?;
-    Ok(interval.map(|interval| Round { run, interval, stretch }))
+    Ok(Round { run, interval, stretch })
 }
 
 /// One line about those runs and stretches that are wanted.
@@ -114,17 +115,20 @@ fn report(name: &str, rounds: &[Round], wanted: impl Fn(&Measurement) -> bool) {
     let long_run: Vec<f64> = stretches.flat_map(Measurement::latencies).collect();
     let truth = quantile(&long_run, QUANTILE).unwrap_or(f64::NAN);
     let runs: Vec<&Round> = rounds.iter().filter(|r| wanted(&r.run)).collect();
-    let holds = |r: &&&Round| r.interval.low <= truth && truth <= r.interval.high;
-    let of = |figure: &dyn Fn(&Round) -> f64| -> Vec<f64> { runs.iter().map(|r| figure(r)).collect() };
-    let cpu = of(&|r| r.run.cpu_per_hash());
+    let holds = |r: &&&Round| r.interval.is_some_and(|i| i.low <= truth && truth <= i.high);
+    let told = |figure: &dyn Fn(&Interval) -> f64| -> Vec<f64> {
+        let intervals = runs.iter().filter_map(|r| r.interval.as_ref());
+        intervals.map(figure).collect()
+    };
+    let cpu: Vec<f64> = runs.iter().map(|r| r.run.cpu_per_hash()).collect();
     let usual = quantile(&cpu, 0.5).unwrap_or(f64::NAN);
     println!(
         "    {name:17} {:7.1} ms         {:2} of {:2}              {}   {:3.0} %         {}",
         truth * 1e3,
         runs.iter().filter(holds).count(),
         runs.len(),
-        spread(&of(&|r| r.interval.estimate / truth)),
-        quantile(&of(&|r| r.interval.half_width()), 0.5).unwrap_or(f64::NAN) * 100.0,
+        spread(&told(&|i| i.estimate / truth)),
+        quantile(&told(&Interval::half_width), 0.5).unwrap_or(f64::NAN) * 100.0,
         spread(&cpu.iter().map(|c| c / usual).collect::<Vec<_>>()),
     );
 }

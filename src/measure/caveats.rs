@@ -12,7 +12,7 @@ pub struct Thresholds {
     pub cpus: f64,
     /// Share of the CPUs' time that the hypervisor may take.
     pub stolen: f64,
-    /// Share of the CPU time due to the hashes that may get lost ([`Measurement::lost_share`]).
+    /// Share of the CPU time due to the hashes that may get [lost](Measurement::lost) without a counter that says to whom.
     pub lost: f64,
     /// CPUs that other processes may use.
     pub others_cpus: f64,
@@ -84,14 +84,16 @@ fn busy(m: &Measurement, t: &Thresholds) -> Option<Caveat> {
     (cpus > t.others_cpus && cpus * m.wall_s > t.ticks_s).then_some(Caveat::BusyHost { cpus })
 }
 
-/// Least CPU time whose loss is worth a word, in seconds: waking a few threads is no stall.
-const LOST_S: f64 = 0.005;
+/// Least CPU time whose loss is worth a word, in seconds: one late tick is no stall.
+pub(super) const LOST_S: f64 = 0.005;
 
-/// What the counters explain already is not told twice.
+/// What the counters say of others is not told twice.
 fn lost(m: &Measurement, t: &Thresholds) -> Option<Caveat> {
-    let share = m.lost_share(t.cpus);
-    let explained = stolen(m, t).or_else(|| busy(m, t)).is_some();
-    (share > t.lost && share * m.cpu_s > LOST_S && !explained).then_some(Caveat::LostTime { share })
+    let lost = m.lost(t.cpus);
+    let counted = (m.disturbance.others_cpus + m.disturbance.stolen * t.cpus) * m.wall_s;
+    let seconds = lost.seconds - counted;
+    let share = lost.share * seconds / lost.seconds;
+    (seconds > LOST_S && share > t.lost).then_some(Caveat::LostTime { share })
 }
 
 fn memory_pressure(m: &Measurement, t: &Thresholds) -> Option<Caveat> {
@@ -231,6 +233,18 @@ mod tests {
         assert_eq!(codes(&m), ["stolen-time"]);
         let mut m = steady(100);
         m.disturbance.others_cpus = 0.2;
+        assert_eq!(codes(&m), ["busy-host"]);
+        // Hashes that end 2.5 ms late lose a fifth of what they are due: 0.25 s in 2.5 s.
+        let mut m = steady(100);
+        m.samples.iter_mut().for_each(|s| s.finished += 0.002_5);
+        assert_eq!(codes(&m), ["lost-time"]);
+        m.disturbance.others_cpus = 0.06;
+        assert_eq!(
+            codes(&m),
+            ["busy-host", "lost-time"],
+            "the others had the smaller part of it"
+        );
+        m.disturbance.others_cpus = 0.09;
         assert_eq!(codes(&m), ["busy-host"]);
         let mut m = steady(100);
         m.disturbance.memory_stall = 0.02;

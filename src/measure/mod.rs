@@ -21,6 +21,7 @@ pub use caveats::{Thresholds, caveats};
 pub use counters::{CounterReading, disturbance};
 pub use cpu::{AGREE, CpuPerHash, OUTLIER, demands, noisy};
 pub use driver::{Conditions, run};
+pub use lost::Lost;
 pub use observer::{Observer, Silent};
 pub use repeat::{DISTURBED, disturbed, measure_undisturbed};
 pub use runner::Runner;

@@ -1,5 +1,6 @@
 //! A run that others disturbed is taken once more.
 
+use super::caveats::LOST_S;
 use super::{CpuPerHash, Load, Measure, MeasureError, Measurement, Observer, Thresholds};
 use crate::caveat::Caveat;
 use crate::setting::Setting;
@@ -10,16 +11,14 @@ pub const DISTURBED: f64 = 0.1;
 /// Times its own length that must be left for a run to be repeated.
 const ROOM: f64 = 1.5;
 
-/// Share of the usable CPUs that other processes or the hypervisor took during a run, or of the CPU time due to the hashes that did
-/// not reach them, whichever is more; 0 where the ticks tell nothing.
+/// Share of the usable CPUs that other processes or the hypervisor took during a run, or of the CPU time due to the hashes that is
+/// lost, whichever is more; 0 where ticks or seconds are too few to tell.
 pub fn disturbed(run: &Measurement, usable_cpus: f64) -> f64 {
     let counted = (run.disturbance.others_cpus / usable_cpus).max(run.disturbance.stolen);
-    let share = counted.max(run.lost_share(usable_cpus));
-    if share * usable_cpus * run.wall_s > Thresholds::new(usable_cpus).ticks_s {
-        share
-    } else {
-        0.0
-    }
+    let lost = run.lost(usable_cpus);
+    let ticks = counted * usable_cpus * run.wall_s > Thresholds::new(usable_cpus).ticks_s;
+    let told = |told: bool, share: f64| if told { share } else { 0.0 };
+    told(ticks, counted).max(told(lost.seconds > LOST_S, lost.share))
 }
 
 /// Measures, and once more when others took more than [`DISTURBED`] of the CPUs and there is time until `until_s` of the world's
@@ -41,7 +40,7 @@ pub fn measure_undisturbed(
     }
     let took = Share(disturbed(&run, usable_cpus));
     observer.note(&format!(
-        "others took {took} of the CPUs: measuring {setting} once more"
+        "others took {took} of the CPU time: measuring {setting} once more"
     ));
     // A first run is a figure; that a second one failed does not take it away.
     let Ok(again) = world.measure(setting, load) else {

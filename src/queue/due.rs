@@ -44,7 +44,9 @@ pub(super) struct HeldUp {
 impl HeldUp {
     /// `None` where it cannot be told: lanes wait for each other, and a quota holds everything up.
     pub(super) fn of(station: &Station, run: &Run) -> Option<Self> {
-        let told = station.lanes <= 1.0 && station.cpus.quota.is_none();
+        let all = f64::from(station.cpus.affinity);
+        let binding = station.cpus.quota.is_some_and(|quota| quota.cpus < all);
+        let told = station.lanes <= 1.0 && !binding;
         told.then(|| Self {
             due: due(&in_service(station.workers, run), station.cpus.usable()),
             got: run.cpu.iter().map(|cpu| cpu + station.app_cpu).collect(),

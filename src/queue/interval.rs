@@ -63,39 +63,44 @@ pub fn interval(station: &Station, run: &Run, q: f64, seed: u64, resamples: usiz
     if n == 0 || run.latencies.len() != n || run.cpu.len() != n {
         return None;
     }
+    // Time that a hash waits for a CPU which should be free is time in which that CPU serves nobody else of us.
+    let held_up = HeldUp::of(station, run);
+    let factor = |logins: &[usize]| held_up.as_ref().map_or(1.0, |h| h.factor(logins));
+    let all: Vec<usize> = (0..n).collect();
+    let usual = factor(&all);
+    let run = &Run {
+        cpu: &run.cpu.iter().map(|cpu| cpu * usual).collect::<Vec<_>>(),
+        ..*run
+    };
+    let station = &Station {
+        app_cpu: station.app_cpu * usual,
+        ..*station
+    };
     // As the run shows it rather than as told: an error of 0.1 would halve the coverage at low load.
     let station = &Station {
         alone_ratio: fitted_alone_ratio(station, run).unwrap_or(station.alone_ratio),
         ..*station
     };
     let demands = loaded_demands(station, run.arrivals, run.cpu);
-    let held_up = HeldUp::of(station, run);
-    // Time that a hash waits for a CPU which should be free is time in which that CPU serves nobody else of us.
-    let world = |logins: &[usize]| {
-        let factor = held_up.as_ref().map_or(1.0, |h| h.factor(logins));
-        let station = Station {
-            app_cpu: station.app_cpu * factor,
-            ..*station
-        };
-        let demands: Vec<f64> = logins.iter().map(|i| demands[*i] * factor).collect();
-        (station, demands)
-    };
-    let all: Vec<usize> = (0..n).collect();
-    let (station, demands) = &world(&all);
-    let simulated = latencies_on(station, run.arrivals, demands);
+    let simulated = latencies_on(station, run.arrivals, &demands);
     let scale = |logins: &[usize]| {
         let phases = simulated.iter().map(|phase| pick(phase, logins)).collect();
         Some(quantile_in_place(&mut pick(run.latencies, logins), q)? / quantile_of(phases, q)?)
     };
-    let long_run = long_run_quantile(station, run.rate, demands, q)?;
+    let long_run = long_run_quantile(station, run.rate, &demands, q)?;
     let estimate = scale(&all)? * long_run;
 
     let pattern = if n <= SHORT.arrivals() { SHORT } else { LONG };
-    let same = pattern.quantile(station, run.rate, demands, q)?;
+    let same = pattern.quantile(station, run.rate, &demands, q)?;
     let mut worlds: Vec<f64> = (0..resamples.max(1) as u64)
         .map(|i| {
             let logins = resample(n, derive(seed, i));
-            let (station, demands) = world(&logins);
+            let more = factor(&logins) / usual;
+            let station = Station {
+                app_cpu: station.app_cpu * more,
+                ..*station
+            };
+            let demands: Vec<f64> = logins.iter().map(|i| demands[*i] * more).collect();
             Some(scale(&logins)? * long_run * relative(pattern, &station, run.rate, &demands, q, same))
         })
         .collect::<Option<_>>()?;

@@ -4,7 +4,7 @@ use super::confirm::{ARRIVALS, Basis, Confirmed, Evidence, Offer, endless, lone_
 use super::search::Proposal;
 use super::session::Session;
 use crate::caveat::Caveat;
-use crate::measure::{Load, MeasureError, Measurement, PeakMemory, Thresholds, demands};
+use crate::measure::{DISTURBED, Load, MeasureError, Measurement, PeakMemory, Thresholds, demands};
 use crate::queue::{self, Interval};
 use crate::units::Millis;
 use crate::verdict::Cost;
@@ -60,8 +60,8 @@ impl Session<'_> {
         self.observer.note(&format!("{why}: measuring once more"));
         let again = self.run_at(&peak, &load)?;
         let cpus = self.request.usable_cpus;
-        // What a hash takes on a CPU of its own.
-        let taken = |run: &Measurement| run.cpu_per_hash() / (1.0 - run.lost_share(cpus));
+        // What a hash takes on a CPU that is free.
+        let taken = |run: &Measurement| run.cpu_per_hash() / (1.0 - run.lost(cpus).share);
         Ok(if taken(&again) < taken(&run) {
             self.judge_run(&peak, &again)
         } else {
@@ -75,7 +75,9 @@ impl Session<'_> {
             return Some("hashes cost more at the peak than with every CPU busy before");
         }
         let cpus = self.request.usable_cpus;
-        let held_up = run.lost_share(cpus) > Thresholds::new(cpus).lost;
+        let lost = run.lost(cpus).share;
+        // What lost more was taken once more already.
+        let held_up = lost > Thresholds::new(cpus).lost && lost <= DISTURBED;
         held_up.then_some("hashes at the peak waited for CPUs that should have been free")
     }
 

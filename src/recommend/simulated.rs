@@ -54,7 +54,9 @@ impl Session<'_> {
             lanes: proposal.cost.lanes,
         };
         let station = self.planner.station(&cost, proposal.workers);
-        let pool = demands(&singles, loaded_s);
+        // A CPU that comes late serves nobody else meanwhile.
+        let lost = singles.lost(self.request.usable_cpus).share;
+        let pool = demands(&singles, loaded_s / (1.0 - lost));
         let Some(latency) = simulated(&station, peak.per_s(), &pool, budget.quantile) else {
             return Ok(endless(1.0));
         };
