@@ -241,7 +241,7 @@ mod tests {
         m.disturbance.others_cpus = 0.06;
         assert_eq!(
             codes(&m),
-            ["busy-host", "lost-time"],
+            ["lost-time", "busy-host"],
             "the others had the smaller part of it"
         );
         m.disturbance.others_cpus = 0.09;
