@@ -60,7 +60,7 @@ impl Session<'_> {
         self.observer.note(&format!("{why}: measuring once more"));
         let again = self.run_at(&peak, &load)?;
         let cpus = self.request.usable_cpus;
-        // What a hash takes on a CPU that is free.
+        // What a hash keeps a CPU for: its own time, and what held it up.
         let taken = |run: &Measurement| run.cpu_per_hash() / (1.0 - run.lost(cpus).share);
         Ok(if taken(&again) < taken(&run) {
             self.judge_run(&peak, &again)
