@@ -235,7 +235,7 @@ impl<'a> Session<'a> {
     /// As [`Self::measure`], and once more where others disturbed it.
     fn measure_undisturbed(&mut self, setting: &Setting, load: &Load) -> Result<Measurement, MeasureError> {
         let (cpus, until_s) = (self.request.usable_cpus, self.request.time_limit_s);
-        let measured = measure_undisturbed(self.world, self.observer, cpus, until_s, setting, load)?;
+        let (measured, _) = measure_undisturbed(self.world, self.observer, cpus, until_s, setting, load)?;
         if self.remaining_s() < 0.0 {
             return Err(MeasureError::Time);
         }

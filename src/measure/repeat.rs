@@ -22,7 +22,8 @@ pub fn disturbed(run: &Measurement, usable_cpus: f64) -> f64 {
 }
 
 /// Measures, and once more when others took more than [`DISTURBED`] of the CPUs and there is time until `until_s` of the world's
-/// clock. The quieter run counts; when that one was disturbed too, or the two disagree, it says so in its caveats.
+/// clock. The quieter run counts; when that one was disturbed too, or the two disagree, it says so in its caveats. Also gives whether
+/// it was measured once more.
 ///
 /// # Errors
 /// Those of the first measurement.
@@ -33,10 +34,10 @@ pub fn measure_undisturbed(
     until_s: f64,
     setting: &Setting,
     load: &Load,
-) -> Result<Measurement, MeasureError> {
+) -> Result<(Measurement, bool), MeasureError> {
     let run = world.measure(setting, load)?;
     if disturbed(&run, usable_cpus) <= DISTURBED || until_s - world.elapsed_s() < ROOM * run.wall_s {
-        return Ok(run);
+        return Ok((run, false));
     }
     let took = Share(disturbed(&run, usable_cpus));
     observer.note(&format!(
@@ -44,7 +45,7 @@ pub fn measure_undisturbed(
     ));
     // A first run is a figure; that a second one failed does not take it away.
     let Ok(again) = world.measure(setting, load) else {
-        return Ok(run);
+        return Ok((run, true));
     };
     let seen = CpuPerHash::of(&run).zip(CpuPerHash::of(&again));
     let disagreement = seen.and_then(|(first, second)| first.disagreement(&second, setting));
@@ -59,7 +60,7 @@ pub fn measure_undisturbed(
     if share > DISTURBED {
         quieter.caveats.push(Caveat::StillDisturbed { share });
     }
-    Ok(quieter)
+    Ok((quieter, true))
 }
 
 #[cfg(test)]
@@ -96,7 +97,8 @@ mod tests {
         let mut world = Script(script.to_vec(), 0.0);
         let setting = "bcrypt:4".parse().unwrap();
         let load = Load::Single { hashes: 40 };
-        let m = measure_undisturbed(&mut world, &mut Silent, 2.0, until_s, &setting, &load).unwrap();
+        let (m, again) = measure_undisturbed(&mut world, &mut Silent, 2.0, until_s, &setting, &load).unwrap();
+        assert_eq!(script.len() - world.0.len(), if again { 2 } else { 1 });
         let codes = m.caveats.iter().map(Caveat::code).collect();
         (m.disturbance.others_cpus, codes, world.0.len())
     }

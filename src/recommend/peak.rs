@@ -4,7 +4,7 @@ use super::confirm::{ARRIVALS, Basis, Confirmed, Evidence, Offer, endless, lone_
 use super::search::Proposal;
 use super::session::Session;
 use crate::caveat::Caveat;
-use crate::measure::{DISTURBED, Load, MeasureError, Measurement, PeakMemory, Thresholds, demands};
+use crate::measure::{Load, MeasureError, Measurement, PeakMemory, Thresholds, demands};
 use crate::queue::{self, Interval};
 use crate::units::Millis;
 use crate::verdict::Cost;
@@ -49,16 +49,18 @@ impl Session<'_> {
             offer,
             memory,
         };
-        let run = self.run_at(&peak, &load)?;
+        let (setting, rate) = (&proposal.setting, offer.rate);
+        self.stage(&format!("{setting} at {rate}/s"), offer.arrivals as f64 / rate);
+        let (run, taken_again) = self.undisturbed(setting, &load)?;
         let judged = self.judge_run(&peak, &run);
-        if !matches!(judged, Confirmed::No(_)) || self.remaining_s() <= ROOM * run.wall_s {
+        if !matches!(judged, Confirmed::No(_)) || taken_again || self.remaining_s() <= ROOM * run.wall_s {
             return Ok(judged);
         }
         let Some(why) = self.excuse(&run) else {
             return Ok(judged);
         };
         self.observer.note(&format!("{why}: measuring once more"));
-        let again = self.run_at(&peak, &load)?;
+        let again = self.world.measure(setting, &load)?;
         let cpus = self.request.usable_cpus;
         // What a hash keeps a CPU for: its own time, and what held it up.
         let taken = |run: &Measurement| run.cpu_per_hash() / (1.0 - run.lost(cpus).share);
@@ -75,16 +77,8 @@ impl Session<'_> {
             return Some("hashes cost more at the peak than with every CPU busy before");
         }
         let cpus = self.request.usable_cpus;
-        let lost = run.lost(cpus).share;
-        // What lost more was taken once more already.
-        let held_up = lost > Thresholds::new(cpus).lost && lost <= DISTURBED;
+        let held_up = run.lost(cpus).share > Thresholds::new(cpus).lost;
         held_up.then_some("hashes at the peak waited for CPUs that should have been free")
-    }
-
-    fn run_at(&mut self, peak: &Peak, load: &Load) -> Result<Measurement, MeasureError> {
-        let (setting, rate) = (&peak.proposal.setting, peak.offer.rate);
-        self.stage(&format!("{setting} at {rate}/s"), peak.offer.arrivals as f64 / rate);
-        self.undisturbed(setting, load)
     }
 
     /// What one run tells: the interval of the long-run quantile, beside the ceiling.

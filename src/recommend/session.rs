@@ -268,8 +268,8 @@ impl Session<'_> {
         }
     }
 
-    /// A measurement that is taken once more where others disturbed it and time allows.
-    pub(super) fn undisturbed(&mut self, setting: &Setting, load: &Load) -> Result<Measurement, MeasureError> {
+    /// A measurement that is taken once more where others disturbed it and time allows, and whether it was.
+    pub(super) fn undisturbed(&mut self, setting: &Setting, load: &Load) -> Result<(Measurement, bool), MeasureError> {
         let (cpus, until_s) = (self.request.usable_cpus, self.request.time_limit_s);
         measure_undisturbed(self.world, self.observer, cpus, until_s, setting, load)
     }
@@ -295,7 +295,7 @@ impl Session<'_> {
         };
         let loaded = match depth {
             Depth::Rough => self.world.measure(setting, &closed)?,
-            Depth::Close => self.undisturbed(setting, &closed)?,
+            Depth::Close => self.undisturbed(setting, &closed)?.0,
         };
         let alone = self.world.measure(setting, &Load::Single { hashes: lone })?;
         if let Depth::Close = depth {

@@ -30,7 +30,7 @@ impl Session<'_> {
             return Ok(out_of_time(&format!("{hashes} hashes of {:.2} s", mean_wall(lone))));
         }
         self.stage(&format!("{} alone and in pairs", proposal.setting), expected_s);
-        let singles = self.undisturbed(&proposal.setting, &Load::Single { hashes })?;
+        let (singles, _) = self.undisturbed(&proposal.setting, &Load::Single { hashes })?;
         if singles.samples.len() < hashes as usize {
             return Ok(out_of_time(&format!("{hashes} hashes alone")));
         }
