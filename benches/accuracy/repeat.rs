@@ -85,14 +85,15 @@ fn report(picks: &[Pick], speeds: &[f64]) {
     );
 }
 
-/// The ratio of strength between a setting and the next one up its line.
+/// The ratio of strength between a setting and its neighbours on its line, the larger of the two.
 fn step(from: &Setting) -> f64 {
     let attacker = Attacker::builtin();
-    let next = grid::lines(from.algorithm(), 4 << 20, &[from.lanes()])
-        .into_iter()
-        .find_map(|line| {
-            let at = line.iter().position(|s| s == from)?;
-            line.get(at + 1).copied()
-        });
-    next.map_or(1.05, |next| attacker.rank(from) / attacker.rank(&next))
+    let lines = grid::lines(from.algorithm(), 4 << 20, &[from.lanes()]);
+    let apart = lines.iter().find_map(|line| {
+        let at = line.iter().position(|s| s == from)?;
+        let around = &line[at.saturating_sub(1)..line.len().min(at + 2)];
+        let ratios = around.windows(2).map(|two| attacker.rank(&two[0]) / attacker.rank(&two[1]));
+        ratios.reduce(f64::max)
+    });
+    apart.unwrap_or(1.05)
 }
