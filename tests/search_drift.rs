@@ -165,42 +165,76 @@ fn one_burst_at_the_peak_is_measured_again_and_changes_no_answer() {
     assert_eq!(pick.setting, calm.setting);
 }
 
-/// In the first run at the peak every hash has its CPU back late, and no counter tells.
-struct StalledPeak(DearPeak);
+/// In the first runs at the peak every hash has its CPU back late, and no counter tells.
+struct StalledPeak {
+    world: DearPeak,
+    by_s: f64,
+    runs: usize,
+    /// What was lost in them.
+    lost: Vec<f64>,
+}
+
+impl StalledPeak {
+    fn new(by_s: f64, runs: usize) -> Self {
+        let world = DearPeak::new(1.0, 0);
+        let lost = Vec::new();
+        Self {
+            world,
+            by_s,
+            runs,
+            lost,
+        }
+    }
+}
 
 impl Measure for StalledPeak {
     fn measure(&mut self, setting: &Setting, load: &Load) -> Result<Measurement, MeasureError> {
-        let stalled = matches!(load, Load::Open { .. }) && self.0.tried().is_empty();
-        let mut measured = self.0.measure(setting, load)?;
+        let stalled = matches!(load, Load::Open { .. }) && self.world.tried().len() < self.runs;
+        let mut measured = self.world.measure(setting, load)?;
         if stalled {
-            measured.samples.iter_mut().for_each(|s| s.finished += 0.01);
-            // So little that only a miss is a reason to look again.
-            let lost = measured.lost(2.0).share;
-            assert!(lost > 0.02 && lost < DISTURBED, "{lost}");
+            measured.samples.iter_mut().for_each(|s| s.finished += self.by_s);
+            self.lost.push(measured.lost(2.0).share);
         }
         Ok(measured)
     }
 
     fn peak_memory(&mut self, setting: &Setting, workers: u32) -> Result<PeakMemory, MeasureError> {
-        self.0.peak_memory(setting, workers)
+        self.world.peak_memory(setting, workers)
     }
 
     fn elapsed_s(&self) -> f64 {
-        self.0.elapsed_s()
+        self.world.elapsed_s()
     }
+}
+
+/// The answer with one lane: with more it cannot be told what was lost.
+fn one_lane(world: &mut dyn Measure) -> Answer {
+    let mut asked = request(budget(250.0, 20.0, 1024, None), two_cpus());
+    asked.bounds.max_lanes = 1;
+    recommend(&asked, world, &mut Silent).unwrap().answer
 }
 
 #[test]
 fn a_stall_at_the_peak_is_measured_again_and_changes_no_answer() {
-    let mut asked = request(budget(250.0, 20.0, 1024, None), two_cpus());
-    // With lanes it cannot be told.
-    asked.bounds.max_lanes = 1;
-    let answer = |world: &mut dyn Measure| pick(recommend(&asked, world, &mut Silent).unwrap().answer);
-    let calm = answer(&mut DearPeak::new(1.0, 0));
-    let mut world = StalledPeak(DearPeak::new(1.0, 0));
-    let pick = answer(&mut world);
-    assert_eq!(world.0.tried(), [calm.setting; 2]);
+    let calm = pick(one_lane(&mut DearPeak::new(1.0, 0)));
+    let mut world = StalledPeak::new(0.01, 1);
+    let pick = pick(one_lane(&mut world));
+    // So little that only the miss is a reason to look again.
+    assert!(world.lost[0] > 0.02 && world.lost[0] < DISTURBED, "{:?}", world.lost);
+    assert_eq!(world.world.tried(), [calm.setting; 2]);
     assert_eq!(pick.setting, calm.setting);
+}
+
+#[test]
+fn no_setting_is_measured_at_the_peak_three_times() {
+    for by_s in [0.01, 0.1] {
+        let mut world = StalledPeak::new(by_s, usize::MAX);
+        one_lane(&mut world);
+        let tried = world.world.tried();
+        let times = |setting: &Setting| tried.iter().filter(|s| *s == setting).count();
+        let most = tried.iter().map(times).max();
+        assert_eq!(most, Some(2), "{by_s}: {tried:?} {:?}", world.lost);
+    }
 }
 
 /// Others disturb every closed loop of close measurements, and no run at the peak.

@@ -92,7 +92,9 @@ fn step(from: &Setting) -> f64 {
     let apart = lines.iter().find_map(|line| {
         let at = line.iter().position(|s| s == from)?;
         let around = &line[at.saturating_sub(1)..line.len().min(at + 2)];
-        let ratios = around.windows(2).map(|two| attacker.rank(&two[0]) / attacker.rank(&two[1]));
+        let ratios = around
+            .windows(2)
+            .map(|two| attacker.rank(&two[0]) / attacker.rank(&two[1]));
         ratios.reduce(f64::max)
     });
     apart.unwrap_or(1.05)
