@@ -231,11 +231,18 @@ pub fn latency_verdict(latency_s: Option<f64>, basis: &str, budget: &Budget) -> 
     if by <= 1.0 {
         return None;
     }
-    let reason = format!(
-        "{basis} {quantile} at {} is {latency}, over {limit} by {} %",
-        budget.peak,
-        Short((by - 1.0) * 100.0)
-    );
+    let reason = if by.is_finite() {
+        format!(
+            "{basis} {quantile} at {} is {latency}, over {limit} by {} %",
+            budget.peak,
+            Short((by - 1.0) * 100.0)
+        )
+    } else {
+        format!(
+            "{basis} {quantile} at {} is open: the queue may grow without end",
+            budget.peak
+        )
+    };
     Some(Verdict::Exceeds {
         limit: Limit::Latency,
         by,
@@ -324,5 +331,10 @@ mod tests {
         let verdict = latency_verdict(Some(0.3), "predicted", &budget()).unwrap();
         assert_eq!(verdict.reason(), "predicted p95 at 20/s is 300 ms, over 250 ms by 20 %");
         assert!(latency_verdict(None, "predicted", &budget()).is_some());
+        let open = latency_verdict(Some(f64::INFINITY), "predicted", &budget()).unwrap();
+        assert!(
+            matches!(&open, Verdict::Exceeds { reason, .. } if !reason.contains("inf")),
+            "{open:?}"
+        );
     }
 }
