@@ -48,16 +48,10 @@ fn truth(world: &World, setting: &Setting, workers: u32, budget: &Budget, dearer
 /// Whether memory and the CPUs' headroom hold a setting.
 fn held(world: &World, setting: &Setting, workers: u32, budget: &Budget) -> bool {
     let memory = (setting.memory_cost().as_f64() + 131_072.0 * f64::from(setting.lanes())) * f64::from(workers);
-    let busy = f64::from(workers * setting.lanes()).min(world.cpus.usable());
-    // Fewer hashes than CPUs at once are cheaper, all the way to one alone.
-    let beside = (busy - 1.0).max(0.0) / (world.cpus.usable().ceil() - 1.0).max(1.0);
-    let alone = if world.cpus.usable() > 1.0 {
-        world.alone_ratio(setting)
-    } else {
-        1.0
-    };
-    let ceiling = busy / (world.loaded(setting) * (alone + (1.0 - alone) * beside));
-    memory <= 0.9 * budget.memory.as_f64() && budget.peak.per_s() <= 0.9 * ceiling
+    let load = world
+        .station(setting, workers)
+        .load(budget.peak.per_s(), world.loaded(setting));
+    memory <= 0.9 * budget.memory.as_f64() && load <= 0.9
 }
 
 /// Whether a setting could be proposed with any number of workers, told from the truth and not from the planner.
